@@ -1,0 +1,34 @@
+# Build options and the flags that every target of ours gets.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+option(DOPPLER_BUILD_APP "Build the dopp command" ON)
+option(DOPPLER_BUILD_TESTS "Build the tests (GoogleTest, rapidcheck)" OFF)
+option(DOPPLER_BUILD_BENCH "Build the benchmarks (Google Benchmark)" OFF)
+option(DOPPLER_BUILD_EXAMPLES "Build the examples" OFF)
+option(DOPPLER_WERROR "Treat warnings as errors" OFF)
+option(DOPPLER_WITH_SIMGRID "Cross-check the simulator against SimGrid in the tests" OFF)
+set(DOPPLER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them (e.g. address,undefined)")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_library(doppler_flags INTERFACE)
+target_compile_options(doppler_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+                                               -Woverloaded-virtual)
+# Simulated times are compared exactly and must not depend on whether a compiler fuses a
+# multiplication with an addition.
+target_compile_options(doppler_flags INTERFACE -ffp-contract=off)
+if(DOPPLER_WERROR)
+  target_compile_options(doppler_flags INTERFACE -Werror)
+endif()
+if(DOPPLER_SANITIZE)
+  target_compile_options(doppler_flags INTERFACE -fsanitize=${DOPPLER_SANITIZE}
+                                                 -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(doppler_flags INTERFACE -fsanitize=${DOPPLER_SANITIZE})
+endif()

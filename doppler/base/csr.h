@@ -1,0 +1,47 @@
+// Rows of varying length in two flat arrays (compressed sparse rows). Immutable once built.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace doppler {
+
+template <class T>
+class Csr {
+ public:
+  Csr() : offsets_{0} {}
+  // REQUIRES: offsets starts with 0, does not fall, and ends with values.size().
+  Csr(std::vector<std::uint32_t> offsets, std::vector<T> values)
+      : offsets_(std::move(offsets)), values_(std::move(values)) {}
+
+  std::size_t rows() const { return offsets_.size() - 1; }
+  std::size_t size() const { return values_.size(); }
+  std::span<const T> operator[](std::size_t row) const {
+    return {values_.data() + offsets_[row], offsets_[row + 1] - offsets_[row]};
+  }
+  // The position of a row's first value in values().
+  std::uint32_t offset(std::size_t row) const { return offsets_[row]; }
+  std::span<const std::uint32_t> offsets() const { return offsets_; }
+  std::span<const T> values() const { return values_; }
+
+  // Rows from pairs (row, value) visited twice: for_each_pair(visit) must call visit(row, value) for
+  // the same pairs in the same order both times. Values keep that order inside a row.
+  template <class ForEachPair>
+  static Csr build(std::size_t rows, const ForEachPair& for_each_pair) {
+    std::vector<std::uint32_t> offsets(rows + 1, 0);
+    for_each_pair([&](std::size_t row, const T&) { ++offsets[row + 1]; });
+    for (std::size_t row = 0; row < rows; ++row) offsets[row + 1] += offsets[row];
+    std::vector<T> values(offsets[rows]);
+    std::vector<std::uint32_t> next(offsets.begin(), offsets.end() - 1);
+    for_each_pair([&](std::size_t row, const T& value) { values[next[row]++] = value; });
+    return Csr(std::move(offsets), std::move(values));
+  }
+
+ private:
+  std::vector<std::uint32_t> offsets_;
+  std::vector<T> values_;
+};
+
+}  // namespace doppler

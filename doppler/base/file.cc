@@ -1,0 +1,88 @@
+#include "doppler/base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "doppler/base/error.h"
+
+namespace doppler {
+namespace {
+
+// Closes a descriptor on every way out.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close_now(); }
+
+  int get() const { return fd_; }
+  int close_now() {
+    const int result = fd_ >= 0 ? ::close(fd_) : 0;
+    fd_ = -1;
+    return result;
+  }
+
+ private:
+  int fd_;
+};
+
+bool write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info {};
+  if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {
+    throw InputError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
+  }
+  if (S_ISDIR(info.st_mode)) throw InputError(fmt::format("{}: is a directory, not a file", path));
+  std::string content;
+  constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+  std::size_t used = 0;
+  content.resize(info.st_size > 0 ? static_cast<std::size_t>(info.st_size) + 1 : kChunkBytes);
+  for (;;) {
+    if (used == content.size()) content.resize(content.size() + content.size() / 2 + kChunkBytes);
+    const ssize_t got = ::read(file.get(), content.data() + used, content.size() - used);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      throw InputError(fmt::format("{}: cannot read: {}", path, std::strerror(errno)));
+    }
+    if (got == 0) break;
+    used += static_cast<std::size_t>(got);
+  }
+  content.resize(used);
+  return content;
+}
+
+void write_file(const std::string& path, std::string_view content) {
+  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  const auto fail = [&](const char* what) {
+    const std::string reason = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    throw SystemError(fmt::format("{}: cannot {}: {}", path, what, reason));
+  };
+  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (file.get() < 0) fail("write");
+  if (!write_all(file.get(), content)) fail("write");
+  if (file.close_now() != 0) fail("write");
+  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to it");
+}
+
+}  // namespace doppler

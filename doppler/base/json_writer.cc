@@ -1,0 +1,127 @@
+#include "doppler/base/json_writer.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "doppler/base/error.h"
+
+namespace doppler {
+
+void JsonWriter::separate() {
+  if (frames_.empty()) return;
+  Frame& frame = frames_.back();
+  if (!frame.empty) out_ += frame.layout == JsonLayout::kCompact ? ", " : ",";
+  if (frame.layout == JsonLayout::kLines) {
+    out_ += '\n';
+    out_.append(frames_.size(), ' ');
+  }
+  frame.empty = false;
+}
+
+void JsonWriter::before_value() {
+  if (after_key_) {
+    after_key_ = false;
+  } else {
+    separate();
+  }
+}
+
+JsonWriter& JsonWriter::open(char opening, char closing, JsonLayout layout) {
+  before_value();
+  // Inside something compact everything is.
+  if (!frames_.empty() && frames_.back().layout == JsonLayout::kCompact) layout = JsonLayout::kCompact;
+  out_ += opening;
+  frames_.push_back({closing, layout, true});
+  return *this;
+}
+
+JsonWriter& JsonWriter::close() {
+  DOPPLER_CHECK(!frames_.empty() && !after_key_);
+  const Frame frame = frames_.back();
+  frames_.pop_back();
+  if (frame.layout == JsonLayout::kLines && !frame.empty) {
+    out_ += '\n';
+    out_.append(frames_.size(), ' ');
+  }
+  out_ += frame.closing;
+  return *this;
+}
+
+JsonWriter& JsonWriter::key(std::string_view name) {
+  DOPPLER_CHECK(!frames_.empty() && frames_.back().closing == '}' && !after_key_);
+  separate();
+  quote(name);
+  out_ += ": ";
+  after_key_ = true;
+  return *this;
+}
+
+void JsonWriter::quote(std::string_view text) {
+  out_ += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"': out_ += "\\\""; break;
+      case '\\': out_ += "\\\\"; break;
+      case '\n': out_ += "\\n"; break;
+      case '\r': out_ += "\\r"; break;
+      case '\t': out_ += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+        } else {
+          out_ += c;
+        }
+    }
+  }
+  out_ += '"';
+}
+
+JsonWriter& JsonWriter::value(std::string_view text) {
+  before_value();
+  quote(text);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(double number) {
+  if (!std::isfinite(number)) return null();
+  before_value();
+  char buffer[32];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, number);
+  out_.append(buffer, result.ptr);
+  return *this;
+}
+
+JsonWriter& JsonWriter::value(bool flag) {
+  before_value();
+  out_ += flag ? "true" : "false";
+  return *this;
+}
+
+JsonWriter& JsonWriter::signed_value(std::int64_t number) {
+  before_value();
+  out_ += std::to_string(number);
+  return *this;
+}
+
+JsonWriter& JsonWriter::unsigned_value(std::uint64_t number) {
+  before_value();
+  out_ += std::to_string(number);
+  return *this;
+}
+
+JsonWriter& JsonWriter::null() {
+  before_value();
+  out_ += "null";
+  return *this;
+}
+
+std::string JsonWriter::take() {
+  DOPPLER_CHECK(frames_.empty() && !after_key_);
+  out_ += '\n';
+  return std::exchange(out_, {});
+}
+
+}  // namespace doppler

@@ -1,0 +1,66 @@
+#include "doppler/base/units.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace doppler {
+namespace {
+
+// Four significant digits without an exponent for values from 1 up to 9999.
+std::string four_digits(double value) {
+  const double magnitude = std::fabs(value);
+  const int decimals = magnitude >= 1000 ? 0 : magnitude >= 100 ? 1 : magnitude >= 10 ? 2 : 3;
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+}  // namespace
+
+std::string format_bytes(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  while (std::fabs(bytes) >= 1024.0 && unit + 1 < std::size(kUnits)) {
+    bytes /= 1024.0;
+    ++unit;
+  }
+  if (unit == 0) return fmt::format("{:.0f} B", bytes);
+  return fmt::format("{:.{}f} {}", bytes, bytes >= 100 ? 0 : bytes >= 10 ? 1 : 2, kUnits[unit]);
+}
+
+std::string format_time(double time, const std::string& unit) {
+  if (!std::isfinite(time)) return "inf";
+  if (unit != "s") {
+    const double magnitude = std::fabs(time);
+    if (magnitude != 0.0 && (magnitude < 1e-3 || magnitude >= 1e7)) {
+      return fmt::format("{:.4g} {}", time, unit);
+    }
+    return fmt::format("{:.{}f} {}", time, magnitude >= 100 ? 2 : 3, unit);
+  }
+  const double magnitude = std::fabs(time);
+  if (magnitude == 0.0) return "0 s";
+  if (magnitude >= 1.0) return fmt::format("{} s", magnitude >= 1e4 ? fmt::format("{:.4g}", time) : four_digits(time));
+  if (magnitude >= 1e-3) return fmt::format("{} ms", four_digits(time * 1e3));
+  if (magnitude >= 1e-6) return fmt::format("{} us", four_digits(time * 1e6));
+  return fmt::format("{:.4g} ns", time * 1e9);
+}
+
+std::string format_count(double count) {
+  constexpr const char* kUnits[] = {"", " k", " M", " G", " T", " P", " E"};
+  std::size_t unit = 0;
+  while (std::fabs(count) >= 1000.0 && unit + 1 < std::size(kUnits)) {
+    count /= 1000.0;
+    ++unit;
+  }
+  if (unit == 0) return fmt::format("{:.4g}", count);
+  return fmt::format("{:.{}f}{}", count, count >= 100 ? 0 : count >= 10 ? 1 : 2, kUnits[unit]);
+}
+
+std::string format_integer(std::uint64_t value) {
+  std::string digits = std::to_string(value);
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+}  // namespace doppler

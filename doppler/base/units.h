@@ -1,0 +1,21 @@
+// Quantities as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace doppler {
+
+// "1.50 GiB", "512 B".
+std::string format_bytes(double bytes);
+
+// A time in the graph's unit: in seconds scaled to "1.234 ms"; any other unit as "123.4 <unit>".
+std::string format_time(double time, const std::string& unit);
+
+// "1.2e+12" style counts as "1.20 T", "34.5 k".
+std::string format_count(double count);
+
+// "1,234,567".
+std::string format_integer(std::uint64_t value);
+
+}  // namespace doppler

@@ -1,0 +1,399 @@
+#include "doppler/cost/problem.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "doppler/base/error.h"
+#include "doppler/base/hash.h"
+#include "doppler/cost/cost_model.h"
+
+namespace doppler::cost {
+
+using graph::TensorRole;
+
+Problem::Problem(std::shared_ptr<const graph::Graph> graph,
+                 std::shared_ptr<const device::Topology> topology, ProblemOptions options)
+    : graph_(std::move(graph)), topology_(std::move(topology)), costs_(options.costs) {
+  DOPPLER_CHECK(graph_ && topology_);
+  links_ = options.links.value_or(topology_->given_costs_by_default() ? LinkMode::kFree
+                                                                      : LinkMode::kChannel);
+  if (costs_ == CostSource::kAutomatic && topology_->given_costs_by_default()) {
+    costs_ = CostSource::kGiven;
+  }
+  if (graph_->node_count() == 0) throw InputError("the graph has no nodes");
+  build_compute();
+  build_links();
+  build_transfers();
+  build_edges();
+  build_memory(options.constraints);
+  build_constraints(options.constraints);
+  compute_hash();
+}
+
+void Problem::build_compute() {
+  const GivenByKind by_kind;
+  const GivenSingle single;
+  const Roofline roofline;
+  struct Source {
+    const CostModel* model;
+    bool given;
+  };
+  std::vector<Source> sources;
+  if (costs_ != CostSource::kRoofline) sources.push_back({&by_kind, true});
+  if (costs_ != CostSource::kGiven) sources.push_back({&roofline, false});
+  if (costs_ != CostSource::kRoofline) sources.push_back({&single, true});
+
+  const auto kinds = topology_->kinds();
+  columns_ = kinds.size();
+  for (const device::Device& device : topology_->devices()) column_.push_back(device.kind);
+  compute_.assign(node_count() * columns_, kInfinity);
+  for (std::size_t v = 0; v < node_count(); ++v) {
+    const NodeId node = NodeId::of(v);
+    bool known = false;
+    for (std::size_t k = 0; k < columns_; ++k) {
+      for (const Source& source : sources) {
+        const auto time = source.model->node_time(*graph_, node, kinds[k]);
+        if (!time) continue;
+        compute_[v * columns_ + k] = *time;
+        (source.given ? compute_given_ : compute_derived_) = true;
+        known = true;
+        break;
+      }
+    }
+    // A node that has times for some kinds cannot run on the others; one with none is an error.
+    if (!known) {
+      throw InputError(fmt::format(
+          "node '{}' has no {} that gives its cost on {}", graph_->node_name(node),
+          costs_ == CostSource::kGiven ? "time" : costs_ == CostSource::kRoofline ? "flops or bytes" : "time, flops or bytes",
+          topology_->name()));
+    }
+  }
+  time_unit_ = graph_->time_unit();
+  if (compute_derived_ && time_unit_ != "s") {
+    if (compute_given_) {
+      throw InputError(fmt::format(
+          "some nodes have given times in '{}' and others only flops or bytes, which give seconds: "
+          "use --costs given or --costs roofline", time_unit_));
+    }
+    time_unit_ = "s";
+  }
+}
+
+void Problem::build_links() {
+  const std::size_t devices = device_count();
+  link_class_.assign(devices * devices, 0);
+  link_classes_.push_back({0.0, kInfinity});  // a device and itself
+  std::map<std::pair<double, double>, std::uint32_t> classes;
+  const bool channels = links_ == LinkMode::kChannel;
+  std::vector<device::Channel> channel_table;
+  const bool pairwise = topology_->pairwise_links();
+  if (!pairwise) {
+    for (std::size_t c = 0; c < topology_->channel_count(); ++c) {
+      channel_table.push_back(topology_->channel(ChannelId::of(c)));
+    }
+  } else {
+    channel_table.push_back(topology_->channel(ChannelId(0)));
+  }
+  const auto channel_of = [&](ChannelId id) -> const device::Channel& {
+    return channel_table[pairwise ? 0 : id.index()];
+  };
+  std::vector<std::uint32_t> route_offsets{0};
+  std::vector<ChannelId> route_channels, route;
+  for (std::size_t from = 0; from < devices; ++from) {
+    for (std::size_t to = 0; to < devices; ++to) {
+      topology_->route(DeviceId::of(from), DeviceId::of(to), route);
+      if (from != to) {
+        double latency = 0.0, bandwidth = kInfinity;
+        bool known = !route.empty();
+        for (const ChannelId id : route) {
+          const device::Channel& channel = channel_of(id);
+          latency += channel.latency_seconds;
+          if (channel.bandwidth) {
+            bandwidth = std::min(bandwidth, *channel.bandwidth);
+          } else {
+            known = false;
+          }
+        }
+        if (!known) bandwidth = 0.0;  // build_transfers refuses to use it
+        const auto [entry, added] = classes.try_emplace(
+            {latency, bandwidth}, static_cast<std::uint32_t>(link_classes_.size()));
+        if (added) link_classes_.push_back({latency, bandwidth});
+        link_class_[from * devices + to] = entry->second;
+      }
+      if (channels) {
+        route_channels.insert(route_channels.end(), route.begin(), route.end());
+        route_offsets.push_back(static_cast<std::uint32_t>(route_channels.size()));
+      }
+    }
+  }
+  if (channels) {
+    routes_ = Csr<ChannelId>(std::move(route_offsets), std::move(route_channels));
+    channel_capacity_.resize(topology_->channel_count());
+    for (std::size_t c = 0; c < channel_capacity_.size(); ++c) {
+      channel_capacity_[c] = channel_of(ChannelId::of(c)).capacity;
+    }
+  }
+}
+
+// Decides for each tensor whether its transfers take bytes / bandwidth or a given time.
+void Problem::build_transfers() {
+  const std::size_t tensors = tensor_count();
+  bool links_have_bandwidth = true;
+  for (const Link& l : link_classes_) links_have_bandwidth &= l.bandwidth > 0.0;
+  by_bytes_.assign(tensors, 0);
+  tensor_amount_.assign(tensors, 0.0);
+  bool given = false, derived = false;
+  for (std::size_t t = 0; t < tensors; ++t) {
+    const TensorId tensor = TensorId::of(t);
+    const auto bytes = graph_->bytes(tensor);
+    const auto time = graph_->transfer_time(tensor);
+    const std::size_t consumers = graph_->consumers(tensor).size();
+    bool any_given = time.has_value();
+    bool all_consumers_given = consumers > 0;
+    for (std::size_t i = 0; i < consumers; ++i) {
+      const bool has = graph_->transfer_time(tensor, i).has_value();
+      any_given |= has;
+      all_consumers_given &= has;
+    }
+    const bool bytes_usable = bytes && links_have_bandwidth && costs_ != CostSource::kGiven;
+    const bool given_usable = costs_ != CostSource::kRoofline && any_given &&
+                              (time.has_value() || all_consumers_given);
+    const bool moves = device_count() > 1 &&
+                       ((consumers > 0 && (graph_->producer(tensor).valid() || !graph_->home(tensor).empty())) ||
+                        graph_->updates(tensor).valid());
+    if (bytes_usable) {
+      by_bytes_[t] = 1;
+      tensor_amount_[t] = *bytes;
+      derived |= moves;
+    } else if (given_usable) {
+      double amount = time.value_or(0.0);
+      if (!time) {
+        for (std::size_t i = 0; i < consumers; ++i) {
+          amount = std::max(amount, *graph_->transfer_time(tensor, i));
+        }
+      }
+      tensor_amount_[t] = amount;
+      given |= moves;
+    } else if (moves) {
+      throw InputError(fmt::format("tensor '{}' has no {} that gives its transfer time on {}",
+                                   graph_->tensor_name(tensor),
+                                   costs_ == CostSource::kGiven ? "transfer time" : costs_ == CostSource::kRoofline ? "bytes" : "bytes or transfer time",
+                                   topology_->name()));
+    }
+    all_given_ &= by_bytes_[t] == 0;
+  }
+  const bool any_seconds = derived || compute_derived_;
+  const bool any_units = given || compute_given_;
+  if (graph_->time_unit() != "s" && any_seconds && any_units) {
+    throw InputError(fmt::format(
+        "times given in '{}' would be mixed with seconds derived from flops or bytes: "
+        "use --costs given or --costs roofline", graph_->time_unit()));
+  }
+}
+
+void Problem::build_edges() {
+  const std::size_t nodes = node_count();
+  const std::size_t tensors = tensor_count();
+  home_.assign(tensors, DeviceId());
+  for (std::size_t t = 0; t < tensors; ++t) {
+    const TensorId tensor = TensorId::of(t);
+    const auto name = graph_->home(tensor);
+    has_updates_ |= graph_->updates(tensor).valid();
+    if (name.empty()) continue;
+    const auto device = topology_->find_device(name);
+    if (!device) {
+      throw InputError(fmt::format("tensor '{}' has its home on '{}', which {} does not have",
+                                   graph_->tensor_name(tensor), name, topology_->name()));
+    }
+    home_[t] = *device;
+    homed_.push_back(tensor);
+  }
+  tensor_edges_.assign(tensors, 0);
+  tensor_edge_count_.assign(tensors, 0);
+  node_edges_.assign(nodes + 1, 0);
+  edges_.reserve(graph_->edge_count());
+  const auto add_tensor = [&](TensorId tensor) {
+    const auto consumers = graph_->consumers(tensor);
+    tensor_edges_[tensor.index()] = static_cast<std::uint32_t>(edges_.size());
+    tensor_edge_count_[tensor.index()] = static_cast<std::uint32_t>(consumers.size());
+    for (std::size_t i = 0; i < consumers.size(); ++i) {
+      double amount = tensor_amount_[tensor.index()];
+      if (!transfer_by_bytes(tensor)) amount = graph_->transfer_time(tensor, i).value_or(amount);
+      edges_.push_back({consumers[i], tensor, amount});
+    }
+  };
+  for (std::size_t v = 0; v < nodes; ++v) {
+    node_edges_[v] = static_cast<std::uint32_t>(edges_.size());
+    for (const TensorId tensor : graph_->outputs(NodeId::of(v))) add_tensor(tensor);
+  }
+  node_edges_[nodes] = static_cast<std::uint32_t>(edges_.size());
+  for (const TensorId tensor : homed_) add_tensor(tensor);
+  awaited_ = Csr<TensorId>::build(nodes, [&](const auto& visit) {
+    for (const Edge& edge : edges_) visit(edge.consumer.index(), edge.tensor);
+  });
+  awaited_edges_ = Csr<std::uint32_t>::build(nodes, [&](const auto& visit) {
+    for (std::uint32_t e = 0; e < edges_.size(); ++e) visit(edges_[e].consumer.index(), e);
+  });
+}
+
+std::span<const NodeId> Problem::update_readers(TensorId tensor) const {
+  const TensorId parameter = graph_->updates(tensor);
+  if (!parameter.valid() || home(parameter).valid()) return {};
+  return graph_->consumers(parameter);
+}
+
+void Problem::build_memory(const graph::Constraints& extra) {
+  bytes_.resize(tensor_count());
+  double total = 0.0;
+  for (std::size_t t = 0; t < bytes_.size(); ++t) {
+    bytes_[t] = graph_->bytes(TensorId::of(t)).value_or(0.0);
+    total += bytes_[t];
+  }
+  for (const device::Device& device : topology_->devices()) {
+    capacity_.push_back(device.memory_bytes == device::kUnlimitedMemory
+                            ? kInfinity
+                            : static_cast<double>(device.memory_bytes));
+  }
+  for (const auto* list : {&graph_->constraints().memory, &extra.memory}) {
+    for (const auto& entry : *list) {
+      const auto device = topology_->find_device(entry.device);
+      if (!device) {
+        throw InputError(fmt::format("a memory limit names device '{}', which {} does not have",
+                                     entry.device, topology_->name()));
+      }
+      capacity_[device->index()] = static_cast<double>(entry.bytes);
+    }
+  }
+  memory_can_bind_ = total > *std::min_element(capacity_.begin(), capacity_.end());
+}
+
+void Problem::build_constraints(const graph::Constraints& extra) {
+  const std::size_t nodes = node_count();
+  const std::size_t devices = device_count();
+
+  // Units: colocation classes that share a node are one.
+  std::vector<std::uint32_t> parent(nodes);
+  std::iota(parent.begin(), parent.end(), 0u);
+  const auto root = [&](std::uint32_t v) {
+    while (parent[v] != v) v = parent[v] = parent[parent[v]];
+    return v;
+  };
+  for (const auto* list : {&graph_->constraints().colocated, &extra.colocated}) {
+    for (const auto& group : *list) {
+      for (const NodeId node : group) {
+        DOPPLER_CHECK(node.index() < nodes);
+        const std::uint32_t a = root(group.front().value()), b = root(node.value());
+        parent[std::max(a, b)] = std::min(a, b);
+      }
+    }
+  }
+  unit_of_.assign(nodes, 0);
+  std::uint32_t units = 0;
+  for (std::uint32_t v = 0; v < nodes; ++v) unit_of_[v] = root(v) == v ? units++ : unit_of_[root(v)];
+  units_ = Csr<NodeId>::build(units, [&](const auto& visit) {
+    for (std::uint32_t v = 0; v < nodes; ++v) visit(unit_of_[v], NodeId(v));
+  });
+
+  // Bitmaps only for units that are restricted; all others share set 0.
+  std::map<std::uint32_t, std::vector<std::uint8_t>> restricted;
+  const auto set_of = [&](std::uint32_t unit) -> std::vector<std::uint8_t>& {
+    return restricted.try_emplace(unit, std::vector<std::uint8_t>(devices, 1)).first->second;
+  };
+  for (std::uint32_t v = 0; v < nodes; ++v) {
+    const double* row = compute_row(NodeId(v));
+    if (std::all_of(row, row + columns_, [](double time) { return time < kInfinity; })) continue;
+    auto& set = set_of(unit_of_[v]);
+    for (std::size_t d = 0; d < devices; ++d) set[d] &= row[column_[d]] < kInfinity;
+  }
+  const auto device_named = [&](const std::string& name) {
+    const auto device = topology_->find_device(name);
+    if (!device) {
+      throw InputError(fmt::format("a constraint names device '{}', which {} does not have", name,
+                                   topology_->name()));
+    }
+    return *device;
+  };
+  const auto pin = [&](NodeId node, DeviceId device) {
+    DOPPLER_CHECK(node.index() < nodes);
+    auto& set = set_of(unit_of_[node.index()]);
+    for (std::size_t d = 0; d < devices; ++d) set[d] &= d == device.index();
+  };
+  for (const auto* constraints : {&graph_->constraints(), &extra}) {
+    for (const auto& entry : constraints->pins) pin(entry.node, device_named(entry.device));
+    for (const auto& entry : constraints->forbids) {
+      DOPPLER_CHECK(entry.node.index() < nodes);
+      set_of(unit_of_[entry.node.index()])[device_named(entry.device).index()] = 0;
+    }
+  }
+  for (std::size_t t = 0; t < tensor_count(); ++t) {  // an update runs where its parameter lives
+    const TensorId parameter = graph_->updates(TensorId::of(t));
+    if (parameter.valid() && home(parameter).valid()) {
+      pin(graph_->producer(TensorId::of(t)), home(parameter));
+    }
+  }
+
+  std::map<std::vector<std::uint8_t>, std::uint32_t> known_sets;
+  const auto intern = [&](const std::vector<std::uint8_t>& contains) {
+    const auto [entry, added] =
+        known_sets.try_emplace(contains, static_cast<std::uint32_t>(allowed_sets_.size()));
+    if (added) {
+      AllowedSet set{.devices = {}, .contains = contains};
+      for (std::size_t d = 0; d < devices; ++d) {
+        if (contains[d]) set.devices.push_back(DeviceId::of(d));
+      }
+      allowed_sets_.push_back(std::move(set));
+    }
+    return entry->second;
+  };
+  intern(std::vector<std::uint8_t>(devices, 1));
+  allowed_set_.assign(nodes, 0);
+  for (const auto& [unit, contains] : restricted) {
+    const std::uint32_t set = intern(contains);
+    if (allowed_sets_[set].devices.empty()) {
+      const NodeId node = units_[unit].front();
+      throw InfeasibleError(fmt::format(
+          "node '{}'{} has no device left: its pins, forbidden devices and the devices that can run it "
+          "exclude all of {}",
+          graph_->node_name(node),
+          units_[unit].size() > 1 ? fmt::format(" (colocated with {} more)", units_[unit].size() - 1) : "",
+          topology_->name()));
+    }
+    for (const NodeId node : units_[unit]) allowed_set_[node.index()] = set;
+  }
+
+  least_compute_.resize(nodes);
+  for (std::uint32_t v = 0; v < nodes; ++v) {
+    const double* row = compute_row(NodeId(v));
+    if (allowed_set_[v] == 0) {
+      least_compute_[v] = *std::min_element(row, row + columns_);
+      continue;
+    }
+    double least = kInfinity;
+    for (const DeviceId device : allowed_devices(NodeId(v))) {
+      least = std::min(least, row[column_[device.index()]]);
+    }
+    least_compute_[v] = least;
+  }
+}
+
+void Problem::compute_hash() {
+  Hasher hasher;
+  hasher.add(graph_->hash());
+  hasher.add(topology_->hash());
+  hasher.add(links_);
+  hasher.add_span<double>(compute_);
+  for (const Edge& edge : edges_) hasher.add(edge.amount);
+  hasher.add_span<double>(capacity_);
+  hasher.add_span<std::uint32_t>(unit_of_);
+  for (std::size_t v = 0; v < node_count(); ++v) {
+    for (const DeviceId device : allowed_devices(NodeId::of(v))) {
+      if (allowed_set_[v] != 0) hasher.add(device.value());
+    }
+  }
+  hash_ = hasher.value();
+}
+
+}  // namespace doppler::cost

@@ -1,0 +1,212 @@
+#include "doppler/device/topology.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "doppler/base/error.h"
+#include "doppler/base/hash.h"
+
+namespace doppler::device {
+namespace {
+
+void require(bool condition, const std::string& message) {
+  if (!condition) throw InputError(message);
+}
+
+bool positive(double value) { return std::isfinite(value) && value > 0.0; }
+
+void check_channel(const Channel& channel) {
+  require(!channel.bandwidth || positive(*channel.bandwidth),
+          fmt::format("channel '{}': the bandwidth must be positive", channel.name));
+  require(std::isfinite(channel.latency_seconds) && channel.latency_seconds >= 0.0,
+          fmt::format("channel '{}': the latency must be a finite number >= 0", channel.name));
+  require(channel.capacity >= 1, fmt::format("channel '{}': the capacity must be at least 1", channel.name));
+}
+
+void check_efficiency(const Efficiency& efficiency, const std::string& owner) {
+  for (const double share : {efficiency.compute, efficiency.memory}) {
+    require(positive(share) && share <= 1.0,
+            fmt::format("{}: an efficiency must be above 0 and at most 1", owner));
+  }
+}
+
+void append_once(std::vector<ChannelId>& route, std::span<const ChannelId> channels) {
+  for (const ChannelId channel : channels) {
+    if (std::find(route.begin(), route.end(), channel) == route.end()) route.push_back(channel);
+  }
+}
+
+}  // namespace
+
+std::string_view class_name(DeviceClass device_class) {
+  return device_class == DeviceClass::kCpu ? "cpu" : "accelerator";
+}
+
+Topology::Topology(TopologySpec spec) : spec_(std::move(spec)) {
+  if (spec_.groups.empty()) spec_.groups.push_back({.name = "all"});
+  for (std::uint32_t d = 0; d < spec_.devices.size(); ++d) {
+    require(device_by_name_.try_emplace(spec_.devices[d].name, d).second,
+            fmt::format("two devices are named '{}'", spec_.devices[d].name));
+  }
+  for (std::uint32_t r = 0; r < spec_.routes.size(); ++r) {
+    const RouteSpec& route = spec_.routes[r];
+    require(route.from.index() < device_count() && route.to.index() < device_count(),
+            "a route names a device that does not exist");
+    const std::uint64_t pair = route.from.value() * device_count() + route.to.value();
+    require(explicit_route_.try_emplace(pair, r).second,
+            fmt::format("two routes from '{}' to '{}'", device(route.from).name, device(route.to).name));
+  }
+  check();
+  compute_hash();
+}
+
+void Topology::check() const {
+  require(!spec_.devices.empty(), "a topology needs at least one device");
+  require(spec_.devices.size() <= kMaxDevices,
+          fmt::format("{} devices: at most {} are supported", spec_.devices.size(), kMaxDevices));
+  for (const DeviceKind& kind : spec_.kinds) {
+    const std::string owner = fmt::format("device kind '{}'", kind.name);
+    require(!kind.peak_flops || positive(*kind.peak_flops), owner + ": peak_flops must be positive");
+    require(!kind.memory_bandwidth || positive(*kind.memory_bandwidth),
+            owner + ": memory_bandwidth must be positive");
+    require(std::isfinite(kind.launch_overhead_seconds) && kind.launch_overhead_seconds >= 0.0,
+            owner + ": the launch overhead must be a finite number >= 0");
+    check_efficiency(kind.default_efficiency, owner);
+    for (const auto& [op, efficiency] : kind.efficiency_by_op) check_efficiency(efficiency, owner);
+  }
+  const auto check_channels = [&](std::span<const ChannelId> channels, const std::string& owner) {
+    for (const ChannelId channel : channels) {
+      require(channel.index() < spec_.channels.size(),
+              fmt::format("'{}' names a channel that does not exist", owner));
+    }
+  };
+  for (const Device& device : spec_.devices) {
+    require(!device.name.empty(), "a device has no name");
+    require(device.kind < spec_.kinds.size(), fmt::format("device '{}' has no kind", device.name));
+    require(device.group < spec_.groups.size(), fmt::format("device '{}' has no group", device.name));
+    check_channels(device.egress, device.name);
+    check_channels(device.ingress, device.name);
+  }
+  for (const Group& group : spec_.groups) {
+    check_channels(group.egress, group.name);
+    check_channels(group.ingress, group.name);
+  }
+  for (const Channel& channel : spec_.channels) check_channel(channel);
+  for (const RouteSpec& route : spec_.routes) {
+    check_channels(route.channels, device(route.from).name);
+    require(route.from != route.to,
+            fmt::format("a route from '{}' to itself", device(route.from).name));
+  }
+  if (spec_.pairwise_links) {
+    check_channel(*spec_.pairwise_links);
+    require(spec_.channels.empty() && spec_.routes.empty(),
+            "pairwise links leave no place for channels and routes");
+    return;
+  }
+  std::vector<ChannelId> channels;
+  for (std::uint32_t from = 0; from < device_count(); ++from) {
+    for (std::uint32_t to = 0; to < device_count(); ++to) {
+      if (from == to) continue;
+      route(DeviceId(from), DeviceId(to), channels);
+      require(!channels.empty(), fmt::format("no route from '{}' to '{}'", spec_.devices[from].name,
+                                             spec_.devices[to].name));
+      require(channels.size() <= kMaxRouteChannels,
+              fmt::format("the route from '{}' to '{}' has more than {} channels",
+                          spec_.devices[from].name, spec_.devices[to].name, kMaxRouteChannels));
+    }
+  }
+}
+
+void Topology::compute_hash() {
+  Hasher hasher;
+  for (const DeviceKind& kind : spec_.kinds) {
+    hasher.add_bytes(kind.name);
+    hasher.add(kind.device_class);
+    hasher.add(kind.peak_flops.value_or(-1.0));
+    hasher.add(kind.memory_bandwidth.value_or(-1.0));
+    hasher.add(kind.launch_overhead_seconds);
+    hasher.add(kind.default_efficiency.compute);
+    hasher.add(kind.default_efficiency.memory);
+    for (const auto& [op, efficiency] : kind.efficiency_by_op) {
+      hasher.add_bytes(op);
+      hasher.add(efficiency.compute);
+      hasher.add(efficiency.memory);
+    }
+  }
+  const auto add_channels = [&](std::span<const ChannelId> channels) {
+    hasher.add(channels.size());
+    for (const ChannelId channel : channels) hasher.add(channel.value());
+  };
+  for (const Device& device : spec_.devices) {
+    hasher.add_bytes(device.name);
+    hasher.add(device.kind);
+    hasher.add(device.memory_bytes);
+    hasher.add(device.group);
+    add_channels(device.egress);
+    add_channels(device.ingress);
+  }
+  for (const Group& group : spec_.groups) {
+    add_channels(group.egress);
+    add_channels(group.ingress);
+  }
+  const auto add_channel = [&](const Channel& channel) {
+    hasher.add(channel.bandwidth.value_or(-1.0));
+    hasher.add(channel.latency_seconds);
+    hasher.add(channel.capacity);
+  };
+  for (const Channel& channel : spec_.channels) add_channel(channel);
+  for (const RouteSpec& route : spec_.routes) {
+    hasher.add(route.from.value());
+    hasher.add(route.to.value());
+    add_channels(route.channels);
+  }
+  hasher.add(spec_.pairwise_links.has_value());
+  if (spec_.pairwise_links) add_channel(*spec_.pairwise_links);
+  hasher.add(spec_.given_costs_by_default);
+  hash_ = hasher.value();
+}
+
+std::optional<DeviceId> Topology::find_device(std::string_view name) const {
+  const auto found = device_by_name_.find(std::string(name));
+  if (found == device_by_name_.end()) return std::nullopt;
+  return DeviceId(found->second);
+}
+
+std::size_t Topology::channel_count() const {
+  return spec_.pairwise_links ? device_count() * device_count() : spec_.channels.size();
+}
+
+Channel Topology::channel(ChannelId id) const {
+  if (!spec_.pairwise_links) return spec_.channels[id.index()];
+  Channel channel = *spec_.pairwise_links;
+  channel.name = fmt::format("{}->{}", spec_.devices[id.index() / device_count()].name,
+                             spec_.devices[id.index() % device_count()].name);
+  return channel;
+}
+
+void Topology::route(DeviceId from, DeviceId to, std::vector<ChannelId>& channels) const {
+  channels.clear();
+  if (from == to) return;
+  const std::uint64_t pair = from.value() * device_count() + to.value();
+  if (spec_.pairwise_links) {
+    channels.push_back(ChannelId::of(pair));
+    return;
+  }
+  if (const auto found = explicit_route_.find(pair); found != explicit_route_.end()) {
+    append_once(channels, spec_.routes[found->second].channels);
+    return;
+  }
+  const Device& source = device(from);
+  const Device& target = device(to);
+  append_once(channels, source.egress);
+  if (source.group != target.group) {
+    append_once(channels, spec_.groups[source.group].egress);
+    append_once(channels, spec_.groups[target.group].ingress);
+  }
+  append_once(channels, target.ingress);
+}
+
+}  // namespace doppler::device

@@ -1,0 +1,158 @@
+// The dataflow graph: nodes (kernel calls) that read and write tensors.
+//
+// A tensor has one producer, or none where it is an input or a parameter of the graph, and any number
+// of consumers. Node and tensor ids are dense and in the order in which they were added. Immutable, so
+// freely shared between threads; built and checked by GraphBuilder.
+//
+// What is not known (a time, flops, bytes) is absent, never zero: cost/ decides what an absence means.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "doppler/base/csr.h"
+#include "doppler/base/id.h"
+#include "doppler/graph/constraints.h"
+#include "doppler/kernel/kernel_call.h"
+
+namespace doppler::graph {
+
+enum class TensorRole : std::uint8_t {
+  kValue,      // produced by a node
+  kInput,      // given at the start, needed until its last use
+  kParameter,  // given at the start, kept to the end
+};
+
+// A sharded operation becomes shard kernels and the reductions that combine their results.
+enum class MetaRole : std::uint8_t { kShard, kReduction };
+
+struct MetaMembership {
+  std::uint32_t meta_op;  // index into Graph::meta_op_names()
+  MetaRole role;
+};
+
+// A time for devices of one kind ("A100") or class ("accelerator"); the name is
+// Graph::time_kind_names()[kind].
+struct TimeForKind {
+  std::uint32_t kind;
+  double time;
+};
+
+class Graph {
+ public:
+  const std::string& name() const { return name_; }
+  // The unit of all given times: "s" unless the graph names its own.
+  const std::string& time_unit() const { return time_unit_; }
+  // Identifies structure, costs and constraints; names of nodes included.
+  std::uint64_t hash() const { return hash_; }
+
+  std::size_t node_count() const { return node_op_.size(); }
+  std::size_t tensor_count() const { return tensor_role_.size(); }
+  // Distinct (tensor, consumer) pairs whose tensor has a producer.
+  std::size_t edge_count() const { return edge_count_; }
+
+  // --- nodes ---
+  std::string_view node_name(NodeId node) const { return text(node_names_, node.index()); }
+  std::string_view op_kind(NodeId node) const { return op_kinds_[node_op_[node.index()]]; }
+  std::uint32_t op_kind_index(NodeId node) const { return node_op_[node.index()]; }
+  std::span<const std::string> op_kinds() const { return op_kinds_; }
+  std::optional<double> given_time(NodeId node) const { return known(node_time_[node.index()]); }
+  std::span<const TimeForKind> times_by_kind(NodeId node) const { return node_times_[node.index()]; }
+  std::span<const std::string> time_kind_names() const { return time_kinds_; }
+  std::optional<double> flops(NodeId node) const { return known(node_flops_[node.index()]); }
+  std::optional<double> bytes_read(NodeId node) const { return known(node_read_[node.index()]); }
+  std::optional<double> bytes_written(NodeId node) const { return known(node_written_[node.index()]); }
+  // Null where the node has none.
+  const kernel::KernelCall* kernel_call(NodeId node) const;
+  std::optional<MetaMembership> meta_op(NodeId node) const;
+  std::span<const std::string> meta_op_names() const { return meta_ops_; }
+  // Operands in order; a tensor may stand more than once.
+  std::span<const TensorId> inputs(NodeId node) const { return node_inputs_[node.index()]; }
+  std::span<const TensorId> outputs(NodeId node) const { return node_outputs_[node.index()]; }
+
+  // --- tensors ---
+  std::string_view tensor_name(TensorId tensor) const { return text(tensor_names_, tensor.index()); }
+  TensorRole role(TensorId tensor) const { return tensor_role_[tensor.index()]; }
+  // Invalid for inputs and parameters.
+  NodeId producer(TensorId tensor) const { return tensor_producer_[tensor.index()]; }
+  std::optional<double> bytes(TensorId tensor) const { return known(tensor_bytes_[tensor.index()]); }
+  // The tensor's own given transfer time; a consumer's own one comes before it.
+  std::optional<double> transfer_time(TensorId tensor) const {
+    return known(tensor_time_[tensor.index()]);
+  }
+  // Each node that reads the tensor, once, by rising id.
+  std::span<const NodeId> consumers(TensorId tensor) const { return consumers_[tensor.index()]; }
+  // The position of the tensor's first consumer in a flat array of all (tensor, consumer) pairs.
+  std::uint32_t consumer_offset(TensorId tensor) const { return consumers_.offset(tensor.index()); }
+  // Given transfer time to the i-th of consumers(tensor): its own, else the tensor's, else none.
+  std::optional<double> transfer_time(TensorId tensor, std::size_t i) const;
+  bool is_output(TensorId tensor) const { return tensor_output_[tensor.index()] != 0; }
+  // The device an input or parameter starts on; empty means anywhere.
+  std::string_view home(TensorId tensor) const;
+  // The parameter that this tensor is the new value of, written in place; invalid for most.
+  TensorId updates(TensorId tensor) const { return tensor_updates_[tensor.index()]; }
+
+  // --- the whole ---
+  // Every node after the producers of its inputs; among ready nodes the lowest id first.
+  std::span<const NodeId> topological_order() const { return order_; }
+  const Constraints& constraints() const { return constraints_; }
+
+  std::optional<NodeId> find_node(std::string_view name) const;
+
+ private:
+  friend class GraphBuilder;
+  Graph() = default;
+
+  // Names in one block of characters, each ended by its offset.
+  struct NameTable {
+    std::string characters;
+    std::vector<std::uint64_t> ends;
+  };
+  static std::string_view text(const NameTable& table, std::size_t i) {
+    const std::uint64_t begin = i == 0 ? 0 : table.ends[i - 1];
+    return std::string_view(table.characters).substr(begin, table.ends[i] - begin);
+  }
+  static constexpr double kUnknown = -1.0;  // all known quantities are >= 0
+  static std::optional<double> known(double stored) {
+    return stored < 0.0 ? std::nullopt : std::optional<double>(stored);
+  }
+
+  std::string name_;
+  std::string time_unit_ = "s";
+  std::uint64_t hash_ = 0;
+  std::size_t edge_count_ = 0;
+
+  NameTable node_names_;
+  std::vector<std::uint32_t> nodes_by_name_;  // node indices sorted by name
+  std::vector<std::uint32_t> node_op_;
+  std::vector<std::string> op_kinds_;
+  std::vector<double> node_time_, node_flops_, node_read_, node_written_;
+  Csr<TimeForKind> node_times_;
+  std::vector<std::string> time_kinds_;
+  std::vector<std::pair<std::uint32_t, kernel::KernelCall>> kernel_calls_;  // sorted by node
+  std::vector<MetaMembership> node_meta_;  // meta_op is kNoMeta where there is none; may be empty
+  std::vector<std::string> meta_ops_;
+  Csr<TensorId> node_inputs_, node_outputs_;
+
+  NameTable tensor_names_;
+  std::vector<TensorRole> tensor_role_;
+  std::vector<NodeId> tensor_producer_;
+  std::vector<double> tensor_bytes_, tensor_time_;
+  Csr<NodeId> consumers_;
+  std::vector<double> consumer_time_;  // parallel to consumers_; empty where none is given
+  std::vector<std::uint8_t> tensor_output_;
+  std::vector<std::pair<std::uint32_t, std::string>> homes_;  // sorted by tensor
+  std::vector<TensorId> tensor_updates_;
+
+  std::vector<NodeId> order_;
+  Constraints constraints_;
+
+  static constexpr std::uint32_t kNoMeta = 0xffffffffu;
+};
+
+}  // namespace doppler::graph

@@ -1,0 +1,1 @@
+#include "doppler/kernel/kernel_call.h"

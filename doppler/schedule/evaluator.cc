@@ -1,0 +1,1 @@
+#include "doppler/schedule/evaluator.h"

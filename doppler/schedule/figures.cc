@@ -1,0 +1,21 @@
+#include "doppler/schedule/figures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "doppler/base/error.h"
+
+namespace doppler::schedule {
+
+Distribution summarize(std::vector<double>& samples) {
+  DOPPLER_CHECK(!samples.empty());
+  std::sort(samples.begin(), samples.end());
+  double sum = 0.0;
+  for (const double sample : samples) sum += sample;
+  const auto rank = static_cast<std::size_t>(std::ceil(0.95 * static_cast<double>(samples.size())));
+  return {.mean = sum / static_cast<double>(samples.size()),
+          .p95 = samples[std::max<std::size_t>(rank, 1) - 1],
+          .runs = static_cast<int>(samples.size())};
+}
+
+}  // namespace doppler::schedule

@@ -1,0 +1,39 @@
+// The three figures of a placement, and what else is printed with every result.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace doppler::schedule {
+
+struct Distribution {
+  double mean = 0.0;
+  double p95 = 0.0;  // the smallest value that at least 95 % of the runs do not exceed
+  int runs = 0;
+};
+
+struct Figures {
+  double nominal = 0.0;    // priority rule, costs as given
+  Distribution robust;     // priority rule, jittered costs
+  Distribution any_order;  // random choice, costs as given
+  std::vector<double> peak_memory_bytes;  // by device, nominal run
+  double excess_memory_bytes = 0.0;       // above capacity, summed over devices
+  double bytes_moved = 0.0;               // between devices, once per (tensor, destination)
+};
+
+enum class Objective : std::uint8_t { kNominal, kRobust, kAnyOrder };
+
+// The figure that the objective minimises.
+inline double objective_value(const Figures& figures, Objective objective) {
+  switch (objective) {
+    case Objective::kRobust: return figures.robust.mean;
+    case Objective::kAnyOrder: return figures.any_order.mean;
+    case Objective::kNominal: break;
+  }
+  return figures.nominal;
+}
+
+// Mean and 95th percentile; reorders `samples`. REQUIRES: not empty.
+Distribution summarize(std::vector<double>& samples);
+
+}  // namespace doppler::schedule

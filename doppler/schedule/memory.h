@@ -1,0 +1,67 @@
+// How much memory a run takes on each device, from its Timeline (see docs/semantics.md, "Memory").
+//
+// A meter keeps its buffers, so measuring many timelines does not allocate. Not thread safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/schedule/timeline.h"
+
+namespace doppler::schedule {
+
+// One change of a device's occupation: from `time` on it holds `bytes`.
+struct MemorySample {
+  double time;
+  double bytes;
+};
+
+class MemoryMeter {
+ public:
+  // `problem` must outlive the meter.
+  explicit MemoryMeter(const cost::Problem& problem);
+
+  void measure(const Timeline& timeline);
+
+  // Of the last timeline measured, by device.
+  std::span<const double> peak_bytes() const { return peak_; }
+  std::span<const double> peak_time() const { return peak_time_; }
+  // Bytes above capacity, summed over devices; 0 where the run fits.
+  double excess_bytes() const { return excess_; }
+  // The occupation of one device over time, for traces.
+  std::vector<MemorySample> samples(DeviceId device) const;
+  // The tensors on a device at the time of its peak, largest first.
+  std::vector<TensorId> tensors_at_peak(DeviceId device) const;
+
+ private:
+  struct Occupation {  // of a tensor on a device, [begin, end]
+    TensorId tensor;
+    double begin;
+    double end;
+  };
+  struct Event {
+    double time;
+    double bytes;  // > 0 allocates
+    std::uint8_t phase;  // at one time: 0 frees what began earlier, 1 allocates, 2 frees what began now
+  };
+  void collect(const Timeline& timeline);
+  std::span<const Event> events_of(DeviceId device);
+
+  const cost::Problem& problem_;
+  std::vector<std::vector<Occupation>> occupations_;  // by device
+  std::vector<Event> events_;
+  std::vector<double> peak_, peak_time_;
+  double excess_ = 0.0;
+  // Per (tensor, device) scratch, see memory.cc.
+  std::vector<std::uint32_t> slot_of_;
+  std::vector<DeviceId> touched_;
+};
+
+// "gpu2 needs 18.2 GiB at 1.3 ms but has 16.0 GiB; the largest are w1 (4.0 GiB), …" for the worst
+// device; empty where the run fits.
+std::string explain_excess(const cost::Problem& problem, const MemoryMeter& meter);
+
+}  // namespace doppler::schedule

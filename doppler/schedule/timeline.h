@@ -1,0 +1,47 @@
+// What happened in one run of a placed graph: when each node ran and each transfer moved. The simulator
+// and the engine both emit it, so that one checker and one report serve both.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "doppler/base/id.h"
+
+namespace doppler::schedule {
+
+enum class Mode : std::uint8_t {
+  kWorkConserving,
+  kSynchronous,  // level by level, with barriers
+};
+
+// Which of several ready nodes (or waiting transfers) goes first.
+enum class Choice : std::uint8_t { kPriority, kFifo, kRandom };
+
+struct NodeRun {
+  double start = 0.0;
+  double end = 0.0;
+};
+
+// With channel links one job per (tensor, destination) and `consumer` is invalid. With free links one
+// per (tensor, consumer) pair on different devices; `consumer` is invalid there only for the delivery of
+// an updated parameter. start == the moment the data began to move.
+struct TransferRun {
+  TensorId tensor;
+  NodeId consumer;
+  DeviceId from;
+  DeviceId to;
+  double start = 0.0;
+  double end = 0.0;
+};
+
+struct Timeline {
+  Mode mode = Mode::kWorkConserving;
+  Choice choice = Choice::kPriority;
+  double makespan = 0.0;
+  std::vector<DeviceId> device;    // by node
+  std::vector<double> priority;   // by node
+  std::vector<NodeRun> nodes;      // by node
+  std::vector<TransferRun> transfers;  // in the order in which they started
+};
+
+}  // namespace doppler::schedule

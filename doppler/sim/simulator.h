@@ -1,0 +1,48 @@
+// The work-conserving simulator (docs/semantics.md), exact and without allocation after warm-up.
+//
+// One object per thread; the Problem is shared. All state lives in flat arrays sized once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "doppler/cost/problem.h"
+#include "doppler/schedule/evaluator.h"
+#include "doppler/schedule/placement.h"
+#include "doppler/schedule/timeline.h"
+
+namespace doppler::sim {
+
+struct RunOptions {
+  schedule::Choice choice = schedule::Choice::kPriority;
+  // Every cost is multiplied by exp(jitter x z), z standard normal.
+  double jitter = 0.0;
+  // Of the random choice and the jitter. Equal seeds give equal runs, whatever ran before.
+  std::uint64_t seed = 0;
+};
+
+class Simulator final : public schedule::Evaluator {
+ public:
+  // `problem` must outlive the simulator.
+  explicit Simulator(const cost::Problem& problem);
+  ~Simulator() override;
+  Simulator(Simulator&&) noexcept;
+
+  // Infinity as soon as the makespan is known to be `cutoff` or more.
+  double makespan(const schedule::Placement& placement, double cutoff) override;
+  double makespan(const schedule::Placement& placement, const RunOptions& options,
+                  double cutoff = cost::kInfinity);
+
+  schedule::Timeline timeline(const schedule::Placement& placement) override;
+  // Into a timeline that is reused.
+  void timeline(const schedule::Placement& placement, const RunOptions& options,
+                schedule::Timeline& out);
+
+  const cost::Problem& problem() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace doppler::sim
