@@ -1,1 +1,0 @@
-#include "doppler/kernel/kernel_call.h"

@@ -1,1 +1,0 @@
-#include "doppler/schedule/evaluator.h"

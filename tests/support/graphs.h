@@ -1,0 +1,43 @@
+// Short ways to write small graphs and problems in tests.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/graph/builder.h"
+#include "doppler/graph/graph.h"
+
+namespace doppler::test {
+
+struct TestNode {
+  std::string name;
+  double time;
+};
+struct TestEdge {
+  std::string from;
+  std::string to;
+};
+
+// Every node has one output tensor (even where nobody reads it) with this transfer time.
+graph::Graph simple_graph(const std::vector<TestNode>& nodes, const std::vector<TestEdge>& edges,
+                          double transfer_time);
+
+// `devices` identical devices d0, d1, …, costs as given in the graph: what `uniform:N` means.
+device::Topology uniform_topology(std::size_t devices);
+
+std::shared_ptr<const cost::Problem> uniform_problem(graph::Graph graph, std::size_t devices,
+                                                     cost::LinkMode links);
+
+// A random layered graph with integer-like or continuous costs, for property tests.
+struct RandomGraphOptions {
+  std::size_t nodes = 12;
+  double edge_probability = 0.3;
+  bool zero_costs = false;       // some nodes and transfers take no time
+  bool several_outputs = false;  // some nodes write two tensors
+  bool bytes = true;             // tensors have bytes (and given transfer times)
+};
+graph::Graph random_graph(const RandomGraphOptions& options, std::uint64_t seed);
+
+}  // namespace doppler::test
