@@ -26,8 +26,8 @@ class Csr {
   std::span<const std::uint32_t> offsets() const { return offsets_; }
   std::span<const T> values() const { return values_; }
 
-  // Rows from pairs (row, value) visited twice: for_each_pair(visit) must call visit(row, value) for
-  // the same pairs in the same order both times. Values keep that order inside a row.
+  // Rows from pairs (row, value) visited twice: for_each_pair(visit) must call visit(row, value)
+  // for the same pairs in the same order both times. Values keep that order inside a row.
   template <class ForEachPair>
   static Csr build(std::size_t rows, const ForEachPair& for_each_pair) {
     std::vector<std::uint32_t> offsets(rows + 1, 0);

@@ -9,8 +9,9 @@ namespace doppler {
 // The whole content. Throws InputError where the file is missing or unreadable, naming it.
 std::string read_file(const std::string& path);
 
-// Writes to a temporary beside `path` and renames it, so that `path` holds the old or the new content
-// and never a part. "-" and "/dev/stdout" are not special. Throws SystemError, leaving no temporary.
+// Writes to a temporary beside `path` and renames it, so that `path` holds the old or the new
+// content and never a part. "-" and "/dev/stdout" are not special. Throws SystemError, leaving no
+// temporary.
 void write_file(const std::string& path, std::string_view content);
 
 }  // namespace doppler

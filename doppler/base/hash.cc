@@ -4,6 +4,8 @@
 
 namespace doppler {
 
-std::string hash_to_string(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
+std::string hash_to_string(std::uint64_t hash) {
+  return fmt::format("{:016x}", hash);
+}
 
 }  // namespace doppler

@@ -29,13 +29,13 @@ class Hasher {
   }
 
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   void add_span(std::span<const T> values) {
     add_bytes({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
   }
 
   template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   void add(T value) {
     std::uint64_t word = 0;
     std::memcpy(&word, &value, sizeof(value));

@@ -11,7 +11,9 @@
 namespace doppler {
 namespace {
 
-bool is_space(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+bool is_space(char c) {
+  return c == ' ' || c == '\n' || c == '\t' || c == '\r';
+}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -40,12 +42,18 @@ void append_utf8(std::string& out, std::uint32_t code) {
 
 const char* kind_name(JsonReader::Kind kind) {
   switch (kind) {
-    case JsonReader::Kind::kObject: return "an object";
-    case JsonReader::Kind::kArray: return "an array";
-    case JsonReader::Kind::kString: return "a string";
-    case JsonReader::Kind::kNumber: return "a number";
-    case JsonReader::Kind::kBool: return "true or false";
-    case JsonReader::Kind::kNull: return "null";
+    case JsonReader::Kind::kObject:
+      return "an object";
+    case JsonReader::Kind::kArray:
+      return "an array";
+    case JsonReader::Kind::kString:
+      return "a string";
+    case JsonReader::Kind::kNumber:
+      return "a number";
+    case JsonReader::Kind::kBool:
+      return "true or false";
+    case JsonReader::Kind::kNull:
+      return "null";
   }
   return "?";
 }
@@ -66,8 +74,12 @@ void JsonReader::fail_at(std::size_t offset, const std::string& message) const {
   throw InputError(fmt::format("{}:{}:{}: {}", file_, line, column, message));
 }
 
-void JsonReader::fail(const std::string& message) const { fail_at(token_start_, message); }
-void JsonReader::fail_here(const std::string& message) const { fail_at(at_, message); }
+void JsonReader::fail(const std::string& message) const {
+  fail_at(token_start_, message);
+}
+void JsonReader::fail_here(const std::string& message) const {
+  fail_at(at_, message);
+}
 
 void JsonReader::skip_space() {
   while (at_ < text_.size() && is_space(text_[at_])) ++at_;
@@ -92,12 +104,17 @@ void JsonReader::expect_literal(std::string_view literal) {
 JsonReader::Kind JsonReader::peek() {
   const char c = next_char();
   switch (c) {
-    case '{': return Kind::kObject;
-    case '[': return Kind::kArray;
-    case '"': return Kind::kString;
+    case '{':
+      return Kind::kObject;
+    case '[':
+      return Kind::kArray;
+    case '"':
+      return Kind::kString;
     case 't':
-    case 'f': return Kind::kBool;
-    case 'n': return Kind::kNull;
+    case 'f':
+      return Kind::kBool;
+    case 'n':
+      return Kind::kNull;
     default:
       if (c == '-' || (c >= '0' && c <= '9')) return Kind::kNumber;
       fail_here("not a JSON value");
@@ -108,7 +125,8 @@ void JsonReader::open(Scope scope) {
   const Kind wanted = scope == Scope::kObject ? Kind::kObject : Kind::kArray;
   const Kind found = peek();
   token_start_ = at_;
-  if (found != wanted) fail(fmt::format("expected {}, found {}", kind_name(wanted), kind_name(found)));
+  if (found != wanted)
+    fail(fmt::format("expected {}, found {}", kind_name(wanted), kind_name(found)));
   if (frames_.size() >= static_cast<std::size_t>(kMaxDepth)) {
     fail(fmt::format("nested deeper than {} levels", kMaxDepth));
   }
@@ -116,8 +134,12 @@ void JsonReader::open(Scope scope) {
   ++at_;
 }
 
-void JsonReader::begin_object() { open(Scope::kObject); }
-void JsonReader::begin_array() { open(Scope::kArray); }
+void JsonReader::begin_object() {
+  open(Scope::kObject);
+}
+void JsonReader::begin_array() {
+  open(Scope::kArray);
+}
 
 std::optional<std::string_view> JsonReader::next_key() {
   DOPPLER_CHECK(!frames_.empty() && frames_.back().scope == Scope::kObject);
@@ -188,12 +210,24 @@ std::string_view JsonReader::scan_string() {
     switch (escaped) {
       case '"':
       case '\\':
-      case '/': scratch_ += escaped; break;
-      case 'b': scratch_ += '\b'; break;
-      case 'f': scratch_ += '\f'; break;
-      case 'n': scratch_ += '\n'; break;
-      case 'r': scratch_ += '\r'; break;
-      case 't': scratch_ += '\t'; break;
+      case '/':
+        scratch_ += escaped;
+        break;
+      case 'b':
+        scratch_ += '\b';
+        break;
+      case 'f':
+        scratch_ += '\f';
+        break;
+      case 'n':
+        scratch_ += '\n';
+        break;
+      case 'r':
+        scratch_ += '\r';
+        break;
+      case 't':
+        scratch_ += '\t';
+        break;
       case 'u': {
         std::uint32_t code = hex4();
         if (code >= 0xd800 && code < 0xdc00) {
@@ -208,7 +242,9 @@ std::string_view JsonReader::scan_string() {
         append_utf8(scratch_, code);
         break;
       }
-      default: --at_; fail_here("unknown escape in a string");
+      default:
+        --at_;
+        fail_here("unknown escape in a string");
     }
   }
 }
@@ -225,7 +261,9 @@ std::string_view JsonReader::number_text() {
   const Kind found = peek();
   token_start_ = at_;
   if (found != Kind::kNumber) fail(fmt::format("expected a number, found {}", kind_name(found)));
-  const auto digit_here = [&] { return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; };
+  const auto digit_here = [&] {
+    return at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9';
+  };
   const auto digits = [&] {
     if (!digit_here()) fail_here("not a number");
     while (digit_here()) ++at_;
@@ -255,7 +293,8 @@ double JsonReader::number() {
   const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (result.ec == std::errc::result_out_of_range) {
     // Out of range is overflow or underflow; from_chars does not say which.
-    if (digits.find("e-") == std::string_view::npos && digits.find("E-") == std::string_view::npos) {
+    if (digits.find("e-") == std::string_view::npos &&
+        digits.find("E-") == std::string_view::npos) {
       fail("the number is too large");
     }
     return 0.0;
@@ -294,18 +333,29 @@ void JsonReader::skip_value() {
   const std::size_t depth = frames_.size();
   do {
     if (frames_.size() > depth) {
-      if (frames_.back().scope == Scope::kObject ? !next_key().has_value() : !next_element()) continue;
+      if (frames_.back().scope == Scope::kObject ? !next_key().has_value() : !next_element())
+        continue;
     }
     switch (peek()) {
-      case Kind::kObject: begin_object(); break;
-      case Kind::kArray: begin_array(); break;
+      case Kind::kObject:
+        begin_object();
+        break;
+      case Kind::kArray:
+        begin_array();
+        break;
       case Kind::kString:
         token_start_ = at_;
         scan_string();
         break;
-      case Kind::kNumber: number_text(); break;
-      case Kind::kBool: boolean(); break;
-      case Kind::kNull: null(); break;
+      case Kind::kNumber:
+        number_text();
+        break;
+      case Kind::kBool:
+        boolean();
+        break;
+      case Kind::kNull:
+        null();
+        break;
     }
   } while (frames_.size() > depth);
 }

@@ -32,7 +32,8 @@ void JsonWriter::before_value() {
 JsonWriter& JsonWriter::open(char opening, char closing, JsonLayout layout) {
   before_value();
   // Inside something compact everything is.
-  if (!frames_.empty() && frames_.back().layout == JsonLayout::kCompact) layout = JsonLayout::kCompact;
+  if (!frames_.empty() && frames_.back().layout == JsonLayout::kCompact)
+    layout = JsonLayout::kCompact;
   out_ += opening;
   frames_.push_back({closing, layout, true});
   return *this;
@@ -63,11 +64,21 @@ void JsonWriter::quote(std::string_view text) {
   out_ += '"';
   for (const char c : text) {
     switch (c) {
-      case '"': out_ += "\\\""; break;
-      case '\\': out_ += "\\\\"; break;
-      case '\n': out_ += "\\n"; break;
-      case '\r': out_ += "\\r"; break;
-      case '\t': out_ += "\\t"; break;
+      case '"':
+        out_ += "\\\"";
+        break;
+      case '\\':
+        out_ += "\\\\";
+        break;
+      case '\n':
+        out_ += "\\n";
+        break;
+      case '\r':
+        out_ += "\\r";
+        break;
+      case '\t':
+        out_ += "\\t";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20) {
           out_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));

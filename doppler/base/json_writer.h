@@ -16,7 +16,9 @@ enum class JsonLayout { kLines, kCompact };
 
 class JsonWriter {
  public:
-  JsonWriter& begin_object(JsonLayout layout = JsonLayout::kLines) { return open('{', '}', layout); }
+  JsonWriter& begin_object(JsonLayout layout = JsonLayout::kLines) {
+    return open('{', '}', layout);
+  }
   JsonWriter& end_object() { return close(); }
   JsonWriter& begin_array(JsonLayout layout = JsonLayout::kLines) { return open('[', ']', layout); }
   JsonWriter& end_array() { return close(); }

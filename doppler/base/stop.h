@@ -1,5 +1,6 @@
 // A way to ask long-running work to stop: by a deadline, by a flag that another thread or a signal
-// handler sets, or both. Work polls it at points where it can stop cleanly and keep its best result.
+// handler sets, or both. Work polls it at points where it can stop cleanly and keep its best
+// result.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,8 @@ class StopToken {
 
   StopToken() = default;
   // `flag` may be null; when set it must outlive the token.
-  explicit StopToken(const std::atomic<bool>* flag, Clock::time_point deadline = Clock::time_point::max())
+  explicit StopToken(const std::atomic<bool>* flag,
+                     Clock::time_point deadline = Clock::time_point::max())
       : flag_(flag), deadline_(deadline) {}
 
   static StopToken after_seconds(double seconds, const std::atomic<bool>* flag = nullptr) {

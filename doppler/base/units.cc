@@ -38,7 +38,8 @@ std::string format_time(double time, const std::string& unit) {
   }
   const double magnitude = std::fabs(time);
   if (magnitude == 0.0) return "0 s";
-  if (magnitude >= 1.0) return fmt::format("{} s", magnitude >= 1e4 ? fmt::format("{:.4g}", time) : four_digits(time));
+  if (magnitude >= 1.0)
+    return fmt::format("{} s", magnitude >= 1e4 ? fmt::format("{:.4g}", time) : four_digits(time));
   if (magnitude >= 1e-3) return fmt::format("{} ms", four_digits(time * 1e3));
   if (magnitude >= 1e-6) return fmt::format("{} us", four_digits(time * 1e6));
   return fmt::format("{:.4g} ns", time * 1e9);

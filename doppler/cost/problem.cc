@@ -65,10 +65,12 @@ void Problem::build_compute() {
     }
     // A node that has times for some kinds cannot run on the others; one with none is an error.
     if (!known) {
-      throw InputError(fmt::format(
-          "node '{}' has no {} that gives its cost on {}", graph_->node_name(node),
-          costs_ == CostSource::kGiven ? "time" : costs_ == CostSource::kRoofline ? "flops or bytes" : "time, flops or bytes",
-          topology_->name()));
+      throw InputError(fmt::format("node '{}' has no {} that gives its cost on {}",
+                                   graph_->node_name(node),
+                                   costs_ == CostSource::kGiven      ? "time"
+                                   : costs_ == CostSource::kRoofline ? "flops or bytes"
+                                                                     : "time, flops or bytes",
+                                   topology_->name()));
     }
   }
   time_unit_ = graph_->time_unit();
@@ -76,7 +78,8 @@ void Problem::build_compute() {
     if (compute_given_) {
       throw InputError(fmt::format(
           "some nodes have given times in '{}' and others only flops or bytes, which give seconds: "
-          "use --costs given or --costs roofline", time_unit_));
+          "use --costs given or --costs roofline",
+          time_unit_));
     }
     time_unit_ = "s";
   }
@@ -159,11 +162,12 @@ void Problem::build_transfers() {
       all_consumers_given &= has;
     }
     const bool bytes_usable = bytes && links_have_bandwidth && costs_ != CostSource::kGiven;
-    const bool given_usable = costs_ != CostSource::kRoofline && any_given &&
-                              (time.has_value() || all_consumers_given);
-    const bool moves = device_count() > 1 &&
-                       ((consumers > 0 && (graph_->producer(tensor).valid() || !graph_->home(tensor).empty())) ||
-                        graph_->updates(tensor).valid());
+    const bool given_usable =
+        costs_ != CostSource::kRoofline && any_given && (time.has_value() || all_consumers_given);
+    const bool moves =
+        device_count() > 1 &&
+        ((consumers > 0 && (graph_->producer(tensor).valid() || !graph_->home(tensor).empty())) ||
+         graph_->updates(tensor).valid());
     if (bytes_usable) {
       by_bytes_[t] = 1;
       tensor_amount_[t] = *bytes;
@@ -180,7 +184,9 @@ void Problem::build_transfers() {
     } else if (moves) {
       throw InputError(fmt::format("tensor '{}' has no {} that gives its transfer time on {}",
                                    graph_->tensor_name(tensor),
-                                   costs_ == CostSource::kGiven ? "transfer time" : costs_ == CostSource::kRoofline ? "bytes" : "bytes or transfer time",
+                                   costs_ == CostSource::kGiven      ? "transfer time"
+                                   : costs_ == CostSource::kRoofline ? "bytes"
+                                                                     : "bytes or transfer time",
                                    topology_->name()));
     }
     all_given_ &= by_bytes_[t] == 0;
@@ -188,9 +194,10 @@ void Problem::build_transfers() {
   const bool any_seconds = derived || compute_derived_;
   const bool any_units = given || compute_given_;
   if (graph_->time_unit() != "s" && any_seconds && any_units) {
-    throw InputError(fmt::format(
-        "times given in '{}' would be mixed with seconds derived from flops or bytes: "
-        "use --costs given or --costs roofline", graph_->time_unit()));
+    throw InputError(
+        fmt::format("times given in '{}' would be mixed with seconds derived from flops or bytes: "
+                    "use --costs given or --costs roofline",
+                    graph_->time_unit()));
   }
 }
 
@@ -292,7 +299,8 @@ void Problem::build_constraints(const graph::Constraints& extra) {
   }
   unit_of_.assign(nodes, 0);
   std::uint32_t units = 0;
-  for (std::uint32_t v = 0; v < nodes; ++v) unit_of_[v] = root(v) == v ? units++ : unit_of_[root(v)];
+  for (std::uint32_t v = 0; v < nodes; ++v)
+    unit_of_[v] = root(v) == v ? units++ : unit_of_[root(v)];
   units_ = Csr<NodeId>::build(units, [&](const auto& visit) {
     for (std::uint32_t v = 0; v < nodes; ++v) visit(unit_of_[v], NodeId(v));
   });
@@ -354,12 +362,15 @@ void Problem::build_constraints(const graph::Constraints& extra) {
     const std::uint32_t set = intern(contains);
     if (allowed_sets_[set].devices.empty()) {
       const NodeId node = units_[unit].front();
-      throw InfeasibleError(fmt::format(
-          "node '{}'{} has no device left: its pins, forbidden devices and the devices that can run it "
-          "exclude all of {}",
-          graph_->node_name(node),
-          units_[unit].size() > 1 ? fmt::format(" (colocated with {} more)", units_[unit].size() - 1) : "",
-          topology_->name()));
+      throw InfeasibleError(
+          fmt::format("node '{}'{} has no device left: its pins, forbidden devices and the devices "
+                      "that can run it "
+                      "exclude all of {}",
+                      graph_->node_name(node),
+                      units_[unit].size() > 1
+                          ? fmt::format(" (colocated with {} more)", units_[unit].size() - 1)
+                          : "",
+                      topology_->name()));
     }
     for (const NodeId node : units_[unit]) allowed_set_[node.index()] = set;
   }

@@ -16,14 +16,17 @@ void require(bool condition, const std::string& message) {
   if (!condition) throw InputError(message);
 }
 
-bool positive(double value) { return std::isfinite(value) && value > 0.0; }
+bool positive(double value) {
+  return std::isfinite(value) && value > 0.0;
+}
 
 void check_channel(const Channel& channel) {
   require(!channel.bandwidth || positive(*channel.bandwidth),
           fmt::format("channel '{}': the bandwidth must be positive", channel.name));
   require(std::isfinite(channel.latency_seconds) && channel.latency_seconds >= 0.0,
           fmt::format("channel '{}': the latency must be a finite number >= 0", channel.name));
-  require(channel.capacity >= 1, fmt::format("channel '{}': the capacity must be at least 1", channel.name));
+  require(channel.capacity >= 1,
+          fmt::format("channel '{}': the capacity must be at least 1", channel.name));
 }
 
 void check_efficiency(const Efficiency& efficiency, const std::string& owner) {
@@ -57,7 +60,8 @@ Topology::Topology(TopologySpec spec) : spec_(std::move(spec)) {
             "a route names a device that does not exist");
     const std::uint64_t pair = route.from.value() * device_count() + route.to.value();
     require(explicit_route_.try_emplace(pair, r).second,
-            fmt::format("two routes from '{}' to '{}'", device(route.from).name, device(route.to).name));
+            fmt::format("two routes from '{}' to '{}'", device(route.from).name,
+                        device(route.to).name));
   }
   check();
   compute_hash();
@@ -69,7 +73,8 @@ void Topology::check() const {
           fmt::format("{} devices: at most {} are supported", spec_.devices.size(), kMaxDevices));
   for (const DeviceKind& kind : spec_.kinds) {
     const std::string owner = fmt::format("device kind '{}'", kind.name);
-    require(!kind.peak_flops || positive(*kind.peak_flops), owner + ": peak_flops must be positive");
+    require(!kind.peak_flops || positive(*kind.peak_flops),
+            owner + ": peak_flops must be positive");
     require(!kind.memory_bandwidth || positive(*kind.memory_bandwidth),
             owner + ": memory_bandwidth must be positive");
     require(std::isfinite(kind.launch_overhead_seconds) && kind.launch_overhead_seconds >= 0.0,
@@ -86,7 +91,8 @@ void Topology::check() const {
   for (const Device& device : spec_.devices) {
     require(!device.name.empty(), "a device has no name");
     require(device.kind < spec_.kinds.size(), fmt::format("device '{}' has no kind", device.name));
-    require(device.group < spec_.groups.size(), fmt::format("device '{}' has no group", device.name));
+    require(device.group < spec_.groups.size(),
+            fmt::format("device '{}' has no group", device.name));
     check_channels(device.egress, device.name);
     check_channels(device.ingress, device.name);
   }

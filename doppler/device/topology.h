@@ -1,5 +1,5 @@
-// The machine: devices, the channels between them, and the route of channels from each device to each
-// other. Immutable once made, so freely shared between threads.
+// The machine: devices, the channels between them, and the route of channels from each device to
+// each other. Immutable once made, so freely shared between threads.
 //
 // A route is composed, so that thousands of devices need no table of pairs:
 //   same group:       from.egress + to.ingress
@@ -65,7 +65,8 @@ struct Group {
 
 struct Channel {
   std::string name;
-  std::optional<double> bandwidth = std::nullopt;  // bytes/s; absent: only given transfer times work
+  std::optional<double> bandwidth =
+      std::nullopt;  // bytes/s; absent: only given transfer times work
   double latency_seconds = 0.0;
   std::uint32_t capacity = 1;  // transfers at once
 };

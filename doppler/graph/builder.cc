@@ -26,7 +26,8 @@ double checked(const std::optional<double>& value, const char* what, const char*
 }  // namespace
 
 void GraphBuilder::set_time_unit(std::string unit) {
-  if (unit.empty() || unit.size() > 32) throw InputError("the time unit must have 1 to 32 characters");
+  if (unit.empty() || unit.size() > 32)
+    throw InputError("the time unit must have 1 to 32 characters");
   graph_.time_unit_ = std::move(unit);
 }
 
@@ -93,7 +94,8 @@ TensorId GraphBuilder::add_tensor(TensorSpec spec) {
   const bool produced = spec.role == TensorRole::kValue;
   if (spec.producer.valid()) {
     if (!produced) {
-      throw InputError(fmt::format("tensor '{}': an input or parameter has no producer", spec.name));
+      throw InputError(
+          fmt::format("tensor '{}': an input or parameter has no producer", spec.name));
     }
     check_node(spec.producer, spec.name.c_str());
   }
@@ -104,8 +106,8 @@ TensorId GraphBuilder::add_tensor(TensorSpec spec) {
   if (spec.updates.valid()) {
     check_tensor(spec.updates, spec.name.c_str());
     if (!produced || g.role(spec.updates) != TensorRole::kParameter) {
-      throw InputError(fmt::format("tensor '{}': a produced value can update a parameter only",
-                                   spec.name));
+      throw InputError(
+          fmt::format("tensor '{}': a produced value can update a parameter only", spec.name));
     }
   }
   const TensorId tensor = TensorId::of(tensor_count());
@@ -213,9 +215,10 @@ void GraphBuilder::build_edges() {
     g.consumer_time_.reserve(edges_.size());
     for (const Edge& edge : edges_) g.consumer_time_.push_back(edge.transfer_time);
   }
-  g.edge_count_ = static_cast<std::size_t>(
-      std::count_if(edges_.begin(), edges_.end(),
-                    [&](const Edge& edge) { return g.producer(edge.tensor).valid(); }));
+  g.edge_count_ =
+      static_cast<std::size_t>(std::count_if(edges_.begin(), edges_.end(), [&](const Edge& edge) {
+        return g.producer(edge.tensor).valid();
+      }));
 }
 
 void GraphBuilder::order_nodes() {
@@ -240,8 +243,8 @@ void GraphBuilder::order_nodes() {
     }
   }
   if (g.order_.size() == node_count()) return;
-  // Walk backwards from any node that never became ready: among such nodes each has a predecessor of
-  // the same sort, so the walk must meet itself, on a cycle.
+  // Walk backwards from any node that never became ready: among such nodes each has a predecessor
+  // of the same sort, so the walk must meet itself, on a cycle.
   std::uint32_t at = 0;
   while (missing[at] == 0) ++at;
   std::vector<std::uint8_t> seen(node_count(), 0);
@@ -315,14 +318,16 @@ Graph GraphBuilder::build() && {
   if (!g.node_meta_.empty()) g.node_meta_.resize(node_count(), {Graph::kNoMeta, MetaRole::kShard});
   g.nodes_by_name_.resize(node_count());
   std::iota(g.nodes_by_name_.begin(), g.nodes_by_name_.end(), 0u);
-  std::sort(g.nodes_by_name_.begin(), g.nodes_by_name_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return g.node_name(NodeId(a)) < g.node_name(NodeId(b));
-  });
+  std::sort(g.nodes_by_name_.begin(), g.nodes_by_name_.end(),
+            [&](std::uint32_t a, std::uint32_t b) {
+              return g.node_name(NodeId(a)) < g.node_name(NodeId(b));
+            });
   check_names();
   for (std::size_t t = 0; t < tensor_count(); ++t) {
     if (g.tensor_role_[t] == TensorRole::kValue && !g.tensor_producer_[t].valid()) {
-      throw InputError(fmt::format("tensor '{}' has no producer and is not marked as an input or parameter",
-                                   g.tensor_name(TensorId::of(t))));
+      throw InputError(
+          fmt::format("tensor '{}' has no producer and is not marked as an input or parameter",
+                      g.tensor_name(TensorId::of(t))));
     }
   }
   const auto check_constraint = [&](NodeId node) { check_node(node, "constraints"); };

@@ -1,6 +1,6 @@
 // Builds a Graph and checks it: unique names, finite non-negative costs, ids that exist, no cycle.
-// Every violation throws InputError that names the node or tensor. Callers that read a file catch it
-// where they know the position, or add the file's name in front.
+// Every violation throws InputError that names the node or tensor. Callers that read a file catch
+// it where they know the position, or add the file's name in front.
 //
 // Not thread safe. build() may be called once.
 #pragma once
@@ -35,7 +35,7 @@ struct TensorSpec {
   std::optional<double> bytes = std::nullopt;
   std::optional<double> transfer_time = std::nullopt;  // in the graph's time unit
   bool output = false;
-  std::string home = {};   // inputs and parameters only; empty: anywhere
+  std::string home = {};  // inputs and parameters only; empty: anywhere
   TensorId updates = {};  // a parameter that this value overwrites
 };
 

@@ -1,5 +1,5 @@
-// What a graph's file demands of any placement. Devices are named, since a graph does not know which
-// topology it will meet; cost/problem resolves the names.
+// What a graph's file demands of any placement. Devices are named, since a graph does not know
+// which topology it will meet; cost/problem resolves the names.
 #pragma once
 
 #include <cstdint>

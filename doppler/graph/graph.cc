@@ -29,15 +29,13 @@ std::string_view Graph::home(TensorId tensor) const {
       homes_.begin(), homes_.end(), tensor.value(),
       [](const auto& entry, std::uint32_t wanted) { return entry.first < wanted; });
   return found != homes_.end() && found->first == tensor.value() ? std::string_view(found->second)
-                                                                : std::string_view();
+                                                                 : std::string_view();
 }
 
 std::optional<NodeId> Graph::find_node(std::string_view name) const {
-  const auto found =
-      std::lower_bound(nodes_by_name_.begin(), nodes_by_name_.end(), name,
-                       [&](std::uint32_t i, std::string_view wanted) {
-                         return text(node_names_, i) < wanted;
-                       });
+  const auto found = std::lower_bound(
+      nodes_by_name_.begin(), nodes_by_name_.end(), name,
+      [&](std::uint32_t i, std::string_view wanted) { return text(node_names_, i) < wanted; });
   if (found == nodes_by_name_.end() || text(node_names_, *found) != name) return std::nullopt;
   return NodeId(*found);
 }

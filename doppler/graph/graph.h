@@ -1,10 +1,11 @@
 // The dataflow graph: nodes (kernel calls) that read and write tensors.
 //
-// A tensor has one producer, or none where it is an input or a parameter of the graph, and any number
-// of consumers. Node and tensor ids are dense and in the order in which they were added. Immutable, so
-// freely shared between threads; built and checked by GraphBuilder.
+// A tensor has one producer, or none where it is an input or a parameter of the graph, and any
+// number of consumers. Node and tensor ids are dense and in the order in which they were added.
+// Immutable, so freely shared between threads; built and checked by GraphBuilder.
 //
-// What is not known (a time, flops, bytes) is absent, never zero: cost/ decides what an absence means.
+// What is not known (a time, flops, bytes) is absent, never zero: cost/ decides what an absence
+// means.
 #pragma once
 
 #include <cstdint>
@@ -62,11 +63,15 @@ class Graph {
   std::uint32_t op_kind_index(NodeId node) const { return node_op_[node.index()]; }
   std::span<const std::string> op_kinds() const { return op_kinds_; }
   std::optional<double> given_time(NodeId node) const { return known(node_time_[node.index()]); }
-  std::span<const TimeForKind> times_by_kind(NodeId node) const { return node_times_[node.index()]; }
+  std::span<const TimeForKind> times_by_kind(NodeId node) const {
+    return node_times_[node.index()];
+  }
   std::span<const std::string> time_kind_names() const { return time_kinds_; }
   std::optional<double> flops(NodeId node) const { return known(node_flops_[node.index()]); }
   std::optional<double> bytes_read(NodeId node) const { return known(node_read_[node.index()]); }
-  std::optional<double> bytes_written(NodeId node) const { return known(node_written_[node.index()]); }
+  std::optional<double> bytes_written(NodeId node) const {
+    return known(node_written_[node.index()]);
+  }
   // Null where the node has none.
   const kernel::KernelCall* kernel_call(NodeId node) const;
   std::optional<MetaMembership> meta_op(NodeId node) const;
@@ -76,11 +81,15 @@ class Graph {
   std::span<const TensorId> outputs(NodeId node) const { return node_outputs_[node.index()]; }
 
   // --- tensors ---
-  std::string_view tensor_name(TensorId tensor) const { return text(tensor_names_, tensor.index()); }
+  std::string_view tensor_name(TensorId tensor) const {
+    return text(tensor_names_, tensor.index());
+  }
   TensorRole role(TensorId tensor) const { return tensor_role_[tensor.index()]; }
   // Invalid for inputs and parameters.
   NodeId producer(TensorId tensor) const { return tensor_producer_[tensor.index()]; }
-  std::optional<double> bytes(TensorId tensor) const { return known(tensor_bytes_[tensor.index()]); }
+  std::optional<double> bytes(TensorId tensor) const {
+    return known(tensor_bytes_[tensor.index()]);
+  }
   // The tensor's own given transfer time; a consumer's own one comes before it.
   std::optional<double> transfer_time(TensorId tensor) const {
     return known(tensor_time_[tensor.index()]);

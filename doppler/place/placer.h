@@ -26,8 +26,8 @@ struct Progress {
 struct PlaceRequest {
   std::uint64_t seed = 1;
   schedule::Objective objective = schedule::Objective::kNominal;
-  // Searches stop after this many simulated runs; 0 means that only `stop` ends them. The same number
-  // and seed give the same bits on any number of threads.
+  // Searches stop after this many simulated runs; 0 means that only `stop` ends them. The same
+  // number and seed give the same bits on any number of threads.
   std::uint64_t max_evaluations = 0;
   // Polled at points where the best so far can be kept. One-pass methods ignore a deadline.
   StopToken stop;
@@ -39,8 +39,8 @@ struct PlaceRequest {
 struct PlaceResult {
   schedule::Placement placement;
   std::uint64_t evaluations = 0;  // simulated runs; max_evaluations that replays this result
-  bool proved_optimal = false;    // by the method itself (exact); meeting a bound is judged elsewhere
-  std::string note;               // anything a person should know: "best of 50", "stopped early"
+  bool proved_optimal = false;  // by the method itself (exact); meeting a bound is judged elsewhere
+  std::string note;             // anything a person should know: "best of 50", "stopped early"
 };
 
 class Placer {
@@ -50,8 +50,8 @@ class Placer {
   virtual std::string_view summary() const = 0;  // one line for --help and tables
   // Searches use the budget (evaluations or time); one-pass methods do not.
   virtual bool uses_budget() const { return false; }
-  // A placement that obeys all constraints and, where memory binds, fits; throws InfeasibleError that
-  // says what does not fit where none was found. Thread safe.
+  // A placement that obeys all constraints and, where memory binds, fits; throws InfeasibleError
+  // that says what does not fit where none was found. Thread safe.
   virtual PlaceResult place(const cost::Problem& problem, const PlaceRequest& request) const = 0;
 };
 

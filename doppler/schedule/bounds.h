@@ -13,8 +13,8 @@ struct Bound {
   double value = 0.0;
 };
 
-// Least total work over the devices. On devices of several kinds: a bound on the fractional assignment
-// (see bounds.cc for the proof).
+// Least total work over the devices. On devices of several kinds: a bound on the fractional
+// assignment (see bounds.cc for the proof).
 Bound load_bound(const cost::Problem& problem);
 
 // The longest path with the fastest allowed device per node and no transfers.

@@ -13,8 +13,8 @@ namespace doppler::schedule {
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  // The nominal makespan, or infinity as soon as it is known to be `cutoff` or more. Does not allocate
-  // after the first call. REQUIRES: the placement passes check_placement.
+  // The nominal makespan, or infinity as soon as it is known to be `cutoff` or more. Does not
+  // allocate after the first call. REQUIRES: the placement passes check_placement.
   virtual double makespan(const Placement& placement, double cutoff) = 0;
   virtual Timeline timeline(const Placement& placement) = 0;
 };

@@ -13,9 +13,9 @@ struct Distribution {
 };
 
 struct Figures {
-  double nominal = 0.0;    // priority rule, costs as given
-  Distribution robust;     // priority rule, jittered costs
-  Distribution any_order;  // random choice, costs as given
+  double nominal = 0.0;                   // priority rule, costs as given
+  Distribution robust;                    // priority rule, jittered costs
+  Distribution any_order;                 // random choice, costs as given
   std::vector<double> peak_memory_bytes;  // by device, nominal run
   double excess_memory_bytes = 0.0;       // above capacity, summed over devices
   double bytes_moved = 0.0;               // between devices, once per (tensor, destination)
@@ -26,9 +26,12 @@ enum class Objective : std::uint8_t { kNominal, kRobust, kAnyOrder };
 // The figure that the objective minimises.
 inline double objective_value(const Figures& figures, Objective objective) {
   switch (objective) {
-    case Objective::kRobust: return figures.robust.mean;
-    case Objective::kAnyOrder: return figures.any_order.mean;
-    case Objective::kNominal: break;
+    case Objective::kRobust:
+      return figures.robust.mean;
+    case Objective::kAnyOrder:
+      return figures.any_order.mean;
+    case Objective::kNominal:
+      break;
   }
   return figures.nominal;
 }

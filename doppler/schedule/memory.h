@@ -45,7 +45,8 @@ class MemoryMeter {
   struct Event {
     double time;
     double bytes;  // > 0 allocates
-    std::uint8_t phase;  // at one time: 0 frees what began earlier, 1 allocates, 2 frees what began now
+    std::uint8_t
+        phase;  // at one time: 0 frees what began earlier, 1 allocates, 2 frees what began now
   };
   void collect(const Timeline& timeline);
   std::span<const Event> events_of(DeviceId device);

@@ -12,7 +12,7 @@
 namespace doppler::schedule {
 
 struct Placement {
-  std::vector<DeviceId> device;   // by node
+  std::vector<DeviceId> device;  // by node
   std::vector<double> priority;  // by node
 
   friend bool operator==(const Placement&, const Placement&) = default;
@@ -28,8 +28,8 @@ void b_levels(const cost::Problem& problem, std::span<const DeviceId> device,
 Placement with_b_levels(const cost::Problem& problem, std::vector<DeviceId> device);
 
 // Throws ParameterError where the placement is not one for this problem: wrong sizes, a device that
-// does not exist, a priority that is not a number; InfeasibleError where it breaks a constraint (pin,
-// forbid, colocate), naming the node. Memory is not checked here.
+// does not exist, a priority that is not a number; InfeasibleError where it breaks a constraint
+// (pin, forbid, colocate), naming the node. Memory is not checked here.
 void check_placement(const cost::Problem& problem, const Placement& placement);
 
 }  // namespace doppler::schedule

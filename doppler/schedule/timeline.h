@@ -1,5 +1,5 @@
-// What happened in one run of a placed graph: when each node ran and each transfer moved. The simulator
-// and the engine both emit it, so that one checker and one report serve both.
+// What happened in one run of a placed graph: when each node ran and each transfer moved. The
+// simulator and the engine both emit it, so that one checker and one report serve both.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct NodeRun {
   double end = 0.0;
 };
 
-// With channel links one job per (tensor, destination) and `consumer` is invalid. With free links one
-// per (tensor, consumer) pair on different devices; `consumer` is invalid there only for the delivery of
-// an updated parameter. start == the moment the data began to move.
+// With channel links one job per (tensor, destination) and `consumer` is invalid. With free links
+// one per (tensor, consumer) pair on different devices; `consumer` is invalid there only for the
+// delivery of an updated parameter. start == the moment the data began to move.
 struct TransferRun {
   TensorId tensor;
   NodeId consumer;
@@ -38,9 +38,9 @@ struct Timeline {
   Mode mode = Mode::kWorkConserving;
   Choice choice = Choice::kPriority;
   double makespan = 0.0;
-  std::vector<DeviceId> device;    // by node
-  std::vector<double> priority;   // by node
-  std::vector<NodeRun> nodes;      // by node
+  std::vector<DeviceId> device;        // by node
+  std::vector<double> priority;        // by node
+  std::vector<NodeRun> nodes;          // by node
   std::vector<TransferRun> transfers;  // in the order in which they started
 };
 

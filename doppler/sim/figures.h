@@ -15,6 +15,9 @@ inline constexpr double kRobustJitter = 0.05;
 // Runs behind each of the two distributions: 100, and 10 above 10,000 nodes.
 int figure_runs(const cost::Problem& problem);
 
+// The seed of run number `run` of either distribution.
+std::uint64_t figure_seed(std::uint64_t seed, int run);
+
 // The same numbers for the same seed, on any number of threads.
 schedule::Figures measure_figures(const cost::Problem& problem,
                                   const schedule::Placement& placement, std::uint64_t seed,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/evaluator.h"
@@ -19,6 +20,17 @@ struct RunOptions {
   double jitter = 0.0;
   // Of the random choice and the jitter. Equal seeds give equal runs, whatever ran before.
   std::uint64_t seed = 0;
+};
+
+struct NodeState;
+
+// Why nodes started when they did in the last run that was not cut off; by node. Valid until the
+// next run of the same simulator.
+struct RunView {
+  std::span<const double> start;
+  std::span<const NodeState> state;  // when its inputs were there, and whose came last
+  std::span<const std::uint32_t>
+      previous;  // the node before it on its device (run_state.h, kNoNode)
 };
 
 class Simulator final : public schedule::Evaluator {
@@ -37,6 +49,8 @@ class Simulator final : public schedule::Evaluator {
   // Into a timeline that is reused.
   void timeline(const schedule::Placement& placement, const RunOptions& options,
                 schedule::Timeline& out);
+
+  RunView last_run() const;
 
   const cost::Problem& problem() const;
 

@@ -1,0 +1,46 @@
+#include "doppler/sim/run_state.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace doppler::sim {
+
+RunState::RunState(const cost::Problem& the_problem) : problem(the_problem) {
+  const std::size_t count = problem.node_count();
+  nodes_at_start.resize(count);
+  for (std::size_t v = 0; v < count; ++v) {
+    nodes_at_start[v] = {0.0, static_cast<std::uint32_t>(problem.awaited(NodeId::of(v)).size()),
+                         kNoNode};
+  }
+  nodes.resize(count);
+  start.resize(count);
+  previous.resize(count);
+  last_on_device.resize(problem.device_count());
+  work_left.resize(problem.device_count());
+  ready.resize(count, problem.device_count());
+
+  tail.assign(count, 0.0);
+  const auto order = problem.graph().topological_order();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    double longest = 0.0;
+    for (const auto& edge : problem.edges_from(*it)) {
+      longest = std::max(longest, tail[edge.consumer.index()]);
+    }
+    tail[it->index()] = longest + problem.least_compute_time(*it);
+  }
+  for (double& t : tail) t *= 1.0 - kCutoffMargin;
+}
+
+void RunState::reset(const RunInput& input) {
+  std::memcpy(nodes.data(), nodes_at_start.data(), nodes.size() * sizeof(NodeState));
+  std::fill(last_on_device.begin(), last_on_device.end(), kNoNode);
+  ready.reset(input.device);
+  if (input.cutoff < cost::kInfinity) {
+    std::fill(work_left.begin(), work_left.end(), 0.0);
+    for (std::uint32_t v = 0; v < nodes.size(); ++v) {
+      work_left[input.device[v].index()] += problem.compute_time(NodeId(v), input.device[v]);
+    }
+  }
+}
+
+}  // namespace doppler::sim
