@@ -29,9 +29,6 @@ ChannelLinks::ChannelLinks(RunState& state) : state_(state) {
   fresh_.reserve(most_jobs);
   candidates_.reserve(most_jobs);
   stack_.reserve(most_jobs);
-  running_.resize(devices);
-  touched_.reserve(devices);
-  touched_flag_.assign(devices, 0);
 }
 
 bool ChannelLinks::before(std::uint32_t a, std::uint32_t b) const {
@@ -81,8 +78,8 @@ inline void ChannelLinks::arrive(std::uint32_t consumer, std::uint32_t producer,
   node.ready = now_;
   node.cause = producer;
   const std::uint32_t device = input.device[consumer].value();
-  state_.make_ready<kChoice>(device, consumer, input);
-  touch(device);
+  state_.make_ready<kChoice>(device, consumer);
+  state_.touched.insert(device);
 }
 
 std::uint32_t ChannelLinks::job_to(TensorId tensor, std::uint32_t from, std::uint32_t to) {
@@ -237,28 +234,24 @@ template <Choice kChoice, bool kJitter, bool kRecord>
 double ChannelLinks::loop(const RunInput& input) {
   RunState& state = state_;
   const cost::Problem& problem = state.problem;
-  state.reset(input);
+  state.reset(input, kChoice);
   now_ = 0.0;
   event_count_ = job_count_ = 0;
   std::fill(in_use_.begin(), in_use_.end(), 0u);
   std::fill(waiting_.begin(), waiting_.end(), kNone);
   std::fill(freed_flag_.begin(), freed_flag_.end(), std::uint8_t{0});
-  std::fill(running_.begin(), running_.end(), kNoNode);
-  std::fill(touched_flag_.begin(), touched_flag_.end(), std::uint8_t{0});
   freed_.clear();
   fresh_.clear();
-  touched_.clear();
   Rng rng(input.seed);
   const bool cut_off = input.cutoff < kInfinity && !kJitter;
   const double work_cutoff = input.cutoff * (1.0 + kCutoffMargin);
   const auto nodes = static_cast<std::uint32_t>(state.nodes.size());
   double makespan = 0.0;
 
-  for (std::uint32_t v = 0; v < nodes; ++v) {
-    if (state.nodes[v].missing > 0) continue;
-    const std::uint32_t device = input.device[v].value();
-    state.make_ready<kChoice>(device, v, input);
-    touch(device);
+  for (const std::uint32_t node : state.sources) {
+    const std::uint32_t device = input.device[node].value();
+    state.make_ready<kChoice>(device, node);
+    state.touched.insert(device);
   }
   for (const TensorId tensor : problem.homed()) {
     publish<kChoice, kJitter>(tensor, problem.home(tensor).value(), kNoNode, input);
@@ -271,8 +264,8 @@ double ChannelLinks::loop(const RunInput& input) {
         const std::uint32_t id = heap_pop<SmallestFirst>(events_.data(), event_count_).id;
         if (id < nodes) {
           const std::uint32_t device = input.device[id].value();
-          running_[device] = kNoNode;
-          touch(device);
+          state.running[device] = kNoNode;
+          state.touched.insert(device);
           makespan = now_;
           for (const TensorId tensor : problem.graph().outputs(NodeId(id))) {
             publish<kChoice, kJitter>(tensor, device, id, input);
@@ -297,25 +290,23 @@ double ChannelLinks::loop(const RunInput& input) {
       if (event_count_ == 0 || events_[0].key != now_) break;
     }
     // Every free device takes its best ready node.
-    for (const std::uint32_t device : touched_) {
-      touched_flag_[device] = 0;
-      if (running_[device] != kNoNode || state.ready.empty(device)) continue;
+    bool in_time = true;
+    state.touched.for_each([&](std::uint32_t device) {
+      if (state.running[device] != kNoNode || state.none_ready<kChoice>(device)) return;
       const std::uint32_t node = state.take_best<kChoice>(device, rng);
       double duration = problem.compute_time(NodeId(node), DeviceId(device));
       if (cut_off) {
-        if (now_ + state.tail[node] >= input.cutoff ||
-            now_ + state.work_left[device] >= work_cutoff) {
-          return kInfinity;
-        }
+        in_time &=
+            now_ + state.tail[node] < input.cutoff && now_ + state.work_left[device] < work_cutoff;
         state.work_left[device] -= duration;
       }
       if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
       state.note_start(node, device, now_);
-      running_[device] = node;
       push_event(now_ + duration, node);
       if constexpr (kRecord) input.record->nodes[node] = {now_, now_ + duration};
-    }
-    touched_.clear();
+    });
+    if (!in_time) return kInfinity;
+    state.touched.clear();
     if (event_count_ == 0) break;
     now_ = events_[0].key;
     if (now_ >= input.cutoff) return kInfinity;

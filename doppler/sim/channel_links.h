@@ -52,12 +52,6 @@ class ChannelLinks {
   std::uint32_t meld(std::uint32_t a, std::uint32_t b);
   std::uint32_t pop_best(std::uint32_t root);  // returns the new root
 
-  void touch(std::uint32_t device) {
-    if (!touched_flag_[device]) {
-      touched_flag_[device] = 1;
-      touched_.push_back(device);
-    }
-  }
   void push_event(double time, std::uint32_t id) {
     heap_push<SmallestFirst>(events_.data(), event_count_, {time, id});
   }
@@ -81,10 +75,6 @@ class ChannelLinks {
   std::vector<std::uint32_t> fresh_;  // jobs made since the last starts
   std::vector<std::uint32_t> candidates_;
   std::vector<std::uint32_t> stack_;
-
-  std::vector<std::uint32_t> running_;  // node per device, or kNoNode
-  std::vector<std::uint32_t> touched_;
-  std::vector<std::uint8_t> touched_flag_;
 };
 
 }  // namespace doppler::sim

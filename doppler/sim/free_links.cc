@@ -7,128 +7,124 @@ namespace doppler::sim {
 using cost::kInfinity;
 using schedule::Choice;
 
-FreeLinks::FreeLinks(RunState& state) : state_(state) {
+FreeLinks::FreeLinks(RunState& state)
+    : state_(state), given_transfers_(state.problem.all_transfers_given()) {
   const std::size_t devices = state.problem.device_count();
   pending_.resize(state.problem.node_count(), devices);
-  next_.resize(devices);
-  running_.resize(devices);
-  touched_.reserve(devices);
-  touched_flag_.assign(devices, 0);
+  if (devices <= FewDueTimes::kMost) few_.resize(devices);
+  many_.resize(devices);
   update_seen_.assign(devices, 0);
 }
 
-// Accounts for one input of the edge's consumer, which leaves device `from` at `time`.
-template <Choice kChoice, bool kJitter, bool kRecord>
-inline void FreeLinks::deliver(const cost::Problem::Edge& edge, std::uint32_t from, double time,
-                               std::uint32_t producer, const RunInput& input) {
-  const std::uint32_t consumer = edge.consumer.value();
-  const std::uint32_t to = input.device[consumer].value();
-  double arrival = time;
-  if (to != from) {
-    double duration = state_.problem.transfer_time(edge, DeviceId(from), DeviceId(to));
+template <Choice kChoice, bool kJitter, bool kRecord, class DueTimes>
+double FreeLinks::loop(const RunInput& input, DueTimes& next) {
+  RunState& state = state_;
+  const cost::Problem& problem = state.problem;
+  state.reset(input, kChoice);
+  pending_.reset(input.device);
+  next.reset();
+  typename DueTimes::Set touched;  // devices that may start something now
+  typename DueTimes::Set due;
+  touched.resize(problem.device_count());
+  due.resize(problem.device_count());
+  Rng rng(input.seed);
+  const DeviceId* const device_of = input.device.data();
+  NodeState* const nodes = state.nodes.data();
+  std::uint32_t* const running = state.running.data();
+  const bool given = given_transfers_;
+  const double tail_cutoff = kJitter ? kInfinity : input.cutoff;
+  const double work_cutoff = tail_cutoff * (1.0 + kCutoffMargin);
+
+  // Accounts for one input of the edge's consumer, which leaves device `from` at `time`.
+  const auto deliver = [&](const cost::Problem::Edge& edge, std::uint32_t from, double time,
+                           std::uint32_t producer) {
+    const std::uint32_t consumer = edge.consumer.value();
+    const std::uint32_t to = device_of[consumer].value();
+    double duration = 0.0;
+    if (given) {
+      duration = to == from ? 0.0 : edge.amount;
+    } else if (to != from) {
+      duration = problem.transfer_time(edge, DeviceId(from), DeviceId(to));
+    }
     if constexpr (kJitter) {
       duration *= input.jitter->factor(input.seed, transfer_key(edge.tensor.value(), to));
     }
-    arrival += duration;
+    const double arrival = time + duration;
     if constexpr (kRecord) {
-      input.record->transfers.push_back(
-          {edge.tensor, edge.consumer, DeviceId(from), DeviceId(to), time, arrival});
+      if (to != from) {
+        input.record->transfers.push_back(
+            {edge.tensor, edge.consumer, DeviceId(from), DeviceId(to), time, arrival});
+      }
     }
-  }
-  NodeState& node = state_.nodes[consumer];
-  if (arrival >= node.ready) {
-    node.ready = arrival;
-    node.cause = producer;
-  }
-  if (--node.missing > 0) return;
-  if (node.ready <= time) {
-    touch(to);
-    state_.make_ready<kChoice>(to, consumer, input);
-  } else {
-    pending_.push<SmallestFirst>(to, {node.ready, consumer});
-    if (running_[to] == kNoNode && node.ready < next_.time(to)) next_.set(to, node.ready);
-  }
-}
+    NodeState& node = nodes[consumer];
+    const double ready = std::max(arrival, node.ready);
+    node.cause = arrival >= node.ready ? producer : node.cause;
+    node.ready = ready;
+    if (--node.missing > 0) return;
+    if (ready <= time) {
+      touched.insert(to);
+      state.make_ready<kChoice>(to, consumer);
+    } else {
+      pending_.put(to, ready, consumer);
+      next.lower(to, running[to] == kNoNode ? ready : kInfinity);
+    }
+  };
 
-template <Choice kChoice, bool kJitter, bool kRecord>
-double FreeLinks::loop(const RunInput& input) {
-  RunState& state = state_;
-  const cost::Problem& problem = state.problem;
-  state.reset(input);
-  pending_.reset(input.device);
-  next_.reset();
-  std::fill(running_.begin(), running_.end(), kNoNode);
-  touched_.clear();
-  std::fill(touched_flag_.begin(), touched_flag_.end(), std::uint8_t{0});
-  Rng rng(input.seed);
-  const bool cut_off = input.cutoff < kInfinity && !kJitter;
-  const double work_cutoff = input.cutoff * (1.0 + kCutoffMargin);
   double now = 0.0;
   double makespan = 0.0;
-  for (std::uint32_t v = 0; v < state.nodes.size(); ++v) {
-    if (state.nodes[v].missing > 0) continue;
-    const std::uint32_t device = input.device[v].value();
-    state.make_ready<kChoice>(device, v, input);
-    touch(device);
+  for (const std::uint32_t node : state.sources) {
+    const std::uint32_t device = device_of[node].value();
+    state.make_ready<kChoice>(device, node);
+    touched.insert(device);
   }
   for (const TensorId tensor : problem.homed()) {
     const std::uint32_t home = problem.home(tensor).value();
-    for (const auto& edge : problem.edges_of(tensor)) {
-      deliver<kChoice, kJitter, kRecord>(edge, home, 0.0, kNoNode, input);
-    }
+    for (const auto& edge : problem.edges_of(tensor)) deliver(edge, home, 0.0, kNoNode);
   }
 
   for (;;) {
     // Every free device takes its best ready node.
-    for (const std::uint32_t device : touched_) {
-      touched_flag_[device] = 0;
-      if (running_[device] != kNoNode) continue;
-      while (!pending_.empty(device) && pending_.top(device).key <= now) {
-        state.make_ready<kChoice>(device, pending_.pop<SmallestFirst>(device).id, input);
+    bool in_time = true;
+    touched.for_each([&](std::uint32_t device) {
+      if (running[device] != kNoNode) return;
+      if (pending_.earliest(device) <= now) {
+        pending_.drain(device, now,
+                       [&](std::uint32_t node) { state.make_ready<kChoice>(device, node); });
       }
-      if (state.ready.empty(device)) {
-        next_.set(device, pending_.empty(device) ? kInfinity : pending_.top(device).key);
-        continue;
+      if (state.none_ready<kChoice>(device)) {
+        next.set(device, pending_.earliest(device));
+        return;
       }
       const std::uint32_t node = state.take_best<kChoice>(device, rng);
       double duration = problem.compute_time(NodeId(node), DeviceId(device));
-      if (cut_off) {
-        if (now + state.tail[node] >= input.cutoff ||
-            now + state.work_left[device] >= work_cutoff) {
-          return kInfinity;
-        }
-        state.work_left[device] -= duration;
-      }
+      in_time &=
+          (now + state.tail[node] < tail_cutoff) & (now + state.work_left[device] < work_cutoff);
+      state.work_left[device] -= duration;
       if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
       state.note_start(node, device, now);
-      running_[device] = node;
-      next_.set(device, now + duration);
+      next.set(device, now + duration);
       if constexpr (kRecord) input.record->nodes[node] = {now, now + duration};
-    }
-    touched_.clear();
+    });
+    if (!in_time) return kInfinity;
+    touched.clear();
 
     // Apply every end and arrival due next.
-    std::uint32_t device = next_.earliest();
-    now = next_.time(device);
+    due.clear();
+    now = next.take_due(due);
     if (now == kInfinity) break;
     if (now >= input.cutoff) return kInfinity;
-    do {
-      const std::uint32_t node = running_[device];
-      next_.set(device, kInfinity);
-      touch(device);
-      if (node != kNoNode) {
-        running_[device] = kNoNode;
-        makespan = std::max(makespan, now);
-        for (const auto& edge : problem.edges_from(NodeId(node))) {
-          deliver<kChoice, kJitter, kRecord>(edge, device, now, node, input);
-        }
-        if (problem.has_updates()) {
-          makespan = std::max(makespan,
-                              deliver_updates<kJitter, kRecord>(NodeId(node), device, now, input));
-        }
+    due.for_each([&](std::uint32_t device) {
+      touched.insert(device);
+      const std::uint32_t node = running[device];
+      if (node == kNoNode) return;
+      running[device] = kNoNode;
+      makespan = std::max(makespan, now);
+      for (const auto& edge : problem.edges_from(NodeId(node))) deliver(edge, device, now, node);
+      if (problem.has_updates()) {
+        makespan =
+            std::max(makespan, deliver_updates<kJitter, kRecord>(NodeId(node), device, now, input));
       }
-      device = next_.earliest();
-    } while (next_.time(device) == now);
+    });
   }
   return makespan < input.cutoff ? makespan : kInfinity;
 }
@@ -161,22 +157,30 @@ double FreeLinks::deliver_updates(NodeId node, std::uint32_t from, double time,
   return last;
 }
 
+template <Choice kChoice>
+double FreeLinks::run_with(const RunInput& input) {
+  if (input.record) {
+    return input.jitter ? loop<kChoice, true, true>(input, many_)
+                        : loop<kChoice, false, true>(input, many_);
+  }
+  if (state_.problem.device_count() <= FewDueTimes::kMost) {
+    return input.jitter ? loop<kChoice, true, false>(input, few_)
+                        : loop<kChoice, false, false>(input, few_);
+  }
+  return input.jitter ? loop<kChoice, true, false>(input, many_)
+                      : loop<kChoice, false, false>(input, many_);
+}
+
 double FreeLinks::run(const RunInput& input, Choice choice) {
-  const auto with_choice = [&]<Choice kChoice>() {
-    if (input.record) {
-      return input.jitter ? loop<kChoice, true, true>(input) : loop<kChoice, false, true>(input);
-    }
-    return input.jitter ? loop<kChoice, true, false>(input) : loop<kChoice, false, false>(input);
-  };
   switch (choice) {
     case Choice::kFifo:
-      return with_choice.operator()<Choice::kFifo>();
+      return run_with<Choice::kFifo>(input);
     case Choice::kRandom:
-      return with_choice.operator()<Choice::kRandom>();
+      return run_with<Choice::kRandom>(input);
     case Choice::kPriority:
       break;
   }
-  return with_choice.operator()<Choice::kPriority>();
+  return run_with<Choice::kPriority>(input);
 }
 
 }  // namespace doppler::sim

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "doppler/sim/due_times.h"
+#include "doppler/sim/pending_queues.h"
 #include "doppler/sim/run_state.h"
 
 namespace doppler::sim {
@@ -17,26 +19,18 @@ class FreeLinks {
   double run(const RunInput& input, schedule::Choice choice);
 
  private:
-  template <schedule::Choice kChoice, bool kJitter, bool kRecord>
-  double loop(const RunInput& input);
-  template <schedule::Choice kChoice, bool kJitter, bool kRecord>
-  void deliver(const cost::Problem::Edge& edge, std::uint32_t from, double time,
-               std::uint32_t producer, const RunInput& input);
+  template <schedule::Choice kChoice>
+  double run_with(const RunInput& input);
+  template <schedule::Choice kChoice, bool kJitter, bool kRecord, class DueTimes>
+  double loop(const RunInput& input, DueTimes& next);
   template <bool kJitter, bool kRecord>
   double deliver_updates(NodeId node, std::uint32_t from, double time, const RunInput& input);
-  void touch(std::uint32_t device) {
-    if (!touched_flag_[device]) {
-      touched_flag_[device] = 1;
-      touched_.push_back(device);
-    }
-  }
 
   RunState& state_;
-  ReadyQueues pending_;  // complete but still on their way, by arrival
-  EarliestTime next_;    // per device: end of its node, or next arrival where it is idle
-  std::vector<std::uint32_t> running_;  // node per device, or kNoNode
-  std::vector<std::uint32_t> touched_;  // devices that may start something now
-  std::vector<std::uint8_t> touched_flag_;
+  bool given_transfers_;  // no transfer time depends on bytes and links
+  PendingQueues pending_;
+  FewDueTimes few_;
+  ManyDueTimes many_;
   std::vector<std::uint32_t> update_seen_;  // by device: round in which it was last served
   std::uint32_t update_round_ = 0;
 };

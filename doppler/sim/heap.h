@@ -12,11 +12,6 @@ struct HeapItem {
   std::uint32_t id;
 };
 
-struct LargestFirst {
-  static bool before(const HeapItem& a, const HeapItem& b) {
-    return a.key > b.key || (a.key == b.key && a.id < b.id);
-  }
-};
 struct SmallestFirst {
   static bool before(const HeapItem& a, const HeapItem& b) {
     return a.key < b.key || (a.key == b.key && a.id < b.id);

@@ -11,13 +11,19 @@ RunState::RunState(const cost::Problem& the_problem) : problem(the_problem) {
   for (std::size_t v = 0; v < count; ++v) {
     nodes_at_start[v] = {0.0, static_cast<std::uint32_t>(problem.awaited(NodeId::of(v)).size()),
                          kNoNode};
+    if (nodes_at_start[v].missing == 0) sources.push_back(static_cast<std::uint32_t>(v));
   }
   nodes.resize(count);
   start.resize(count);
   previous.resize(count);
   last_on_device.resize(problem.device_count());
   work_left.resize(problem.device_count());
-  ready.resize(count, problem.device_count());
+  const std::size_t devices = problem.device_count();
+  ranked.resize(count, devices);
+  fifo.resize(count, devices);
+  random.resize(count, devices);
+  running.resize(devices);
+  touched.resize(devices);
 
   tail.assign(count, 0.0);
   const auto order = problem.graph().topological_order();
@@ -31,10 +37,22 @@ RunState::RunState(const cost::Problem& the_problem) : problem(the_problem) {
   for (double& t : tail) t *= 1.0 - kCutoffMargin;
 }
 
-void RunState::reset(const RunInput& input) {
+void RunState::reset(const RunInput& input, schedule::Choice choice) {
   std::memcpy(nodes.data(), nodes_at_start.data(), nodes.size() * sizeof(NodeState));
   std::fill(last_on_device.begin(), last_on_device.end(), kNoNode);
-  ready.reset(input.device);
+  std::fill(running.begin(), running.end(), kNoNode);
+  touched.clear();
+  switch (choice) {
+    case schedule::Choice::kPriority:
+      ranked.reset(input.priority);
+      break;
+    case schedule::Choice::kFifo:
+      fifo.reset(input.device);
+      break;
+    case schedule::Choice::kRandom:
+      random.reset(input.device);
+      break;
+  }
   if (input.cutoff < cost::kInfinity) {
     std::fill(work_left.begin(), work_left.end(), 0.0);
     for (std::uint32_t v = 0; v < nodes.size(); ++v) {

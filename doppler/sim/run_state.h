@@ -10,8 +10,9 @@
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
-#include "doppler/sim/heap.h"
+#include "doppler/sim/device_set.h"
 #include "doppler/sim/jitter.h"
+#include "doppler/sim/ready_queues.h"
 
 namespace doppler::sim {
 
@@ -29,79 +30,6 @@ struct NodeState {
   std::uint32_t cause;    // producer of the input that arrives last, or kNoNode
 };
 
-// Ready queues of all devices. Each has a slice as long as the number of nodes placed there, so
-// nothing grows during a run.
-class ReadyQueues {
- public:
-  void resize(std::size_t nodes, std::size_t devices) {
-    items_.resize(nodes);
-    begin_.resize(devices + 1);
-    size_.resize(devices);
-  }
-  // Empties all queues and cuts the slices for an assignment.
-  void reset(std::span<const DeviceId> device) {
-    std::fill(begin_.begin(), begin_.end(), 0u);
-    std::fill(size_.begin(), size_.end(), 0u);
-    for (const DeviceId d : device) ++begin_[d.index() + 1];
-    for (std::size_t d = 1; d < begin_.size(); ++d) begin_[d] += begin_[d - 1];
-  }
-  bool empty(std::uint32_t d) const { return size_[d] == 0; }
-  const HeapItem& top(std::uint32_t d) const { return items_[begin_[d]]; }
-
-  template <class Order>
-  void push(std::uint32_t d, HeapItem item) {
-    heap_push<Order>(&items_[begin_[d]], size_[d], item);
-  }
-  template <class Order>
-  HeapItem pop(std::uint32_t d) {
-    return heap_pop<Order>(&items_[begin_[d]], size_[d]);
-  }
-  // For the random rule: the slice as a bag.
-  void put(std::uint32_t d, HeapItem item) { items_[begin_[d] + size_[d]++] = item; }
-  HeapItem take_random(std::uint32_t d, Rng& rng) {
-    HeapItem* slice = &items_[begin_[d]];
-    const std::uint32_t i = rng.below(size_[d]);
-    const HeapItem item = slice[i];
-    slice[i] = slice[--size_[d]];
-    return item;
-  }
-
- private:
-  std::vector<HeapItem> items_;
-  std::vector<std::uint32_t> begin_, size_;
-};
-
-// The earliest of a fixed number of times, with O(log count) updates: a tree of winners.
-class EarliestTime {
- public:
-  void resize(std::size_t count) {
-    leaves_ = 1;
-    while (leaves_ < count) leaves_ *= 2;
-    time_.assign(leaves_, cost::kInfinity);
-    winner_.assign(2 * leaves_, 0);
-    reset();
-  }
-  void reset() {
-    std::fill(time_.begin(), time_.end(), cost::kInfinity);
-    for (std::size_t i = 0; i < leaves_; ++i) winner_[leaves_ + i] = static_cast<std::uint32_t>(i);
-    for (std::size_t i = leaves_; i-- > 1;) winner_[i] = winner_[2 * i];
-  }
-  double time(std::uint32_t i) const { return time_[i]; }
-  std::uint32_t earliest() const { return winner_[1]; }
-  void set(std::uint32_t i, double time) {
-    time_[i] = time;
-    for (std::size_t at = (leaves_ + i) / 2; at >= 1; at /= 2) {
-      const std::uint32_t left = winner_[2 * at], right = winner_[2 * at + 1];
-      winner_[at] = time_[right] < time_[left] ? right : left;
-    }
-  }
-
- private:
-  std::size_t leaves_ = 1;
-  std::vector<double> time_;
-  std::vector<std::uint32_t> winner_;
-};
-
 // The assignment under test, as the run loops see it.
 struct RunInput {
   std::span<const DeviceId> device;
@@ -117,25 +45,37 @@ struct RunState {
   explicit RunState(const cost::Problem& problem);
 
   // Starts a run: every node waits for its inputs, every queue is empty.
-  void reset(const RunInput& input);
+  void reset(const RunInput& input, schedule::Choice choice);
 
   template <schedule::Choice kChoice>
-  void make_ready(std::uint32_t on_device, std::uint32_t node, const RunInput& input) {
+  void make_ready(std::uint32_t on_device, std::uint32_t node) {
     if constexpr (kChoice == schedule::Choice::kRandom) {
-      ready.put(on_device, {0.0, node});
+      random.put(on_device, node);
     } else if constexpr (kChoice == schedule::Choice::kFifo) {
-      ready.push<LargestFirst>(on_device, {-nodes[node].ready, node});
+      fifo.put(on_device, nodes[node].ready, node);
     } else {
-      ready.push<LargestFirst>(on_device, {input.priority[node], node});
+      ranked.put(on_device, node);
+    }
+  }
+  template <schedule::Choice kChoice>
+  bool none_ready(std::uint32_t on_device) const {
+    if constexpr (kChoice == schedule::Choice::kRandom) {
+      return random.empty(on_device);
+    } else if constexpr (kChoice == schedule::Choice::kFifo) {
+      return fifo.empty(on_device);
+    } else {
+      return ranked.empty(on_device);
     }
   }
   // REQUIRES: something is ready on the device.
   template <schedule::Choice kChoice>
   std::uint32_t take_best(std::uint32_t on_device, Rng& rng) {
     if constexpr (kChoice == schedule::Choice::kRandom) {
-      return ready.take_random(on_device, rng).id;
+      return random.take(on_device, rng);
+    } else if constexpr (kChoice == schedule::Choice::kFifo) {
+      return fifo.take(on_device);
     } else {
-      return ready.pop<LargestFirst>(on_device).id;
+      return ranked.take(on_device);
     }
   }
   // Notes that a node starts, for whoever looks at the run afterwards.
@@ -143,11 +83,13 @@ struct RunState {
     start[node] = time;
     previous[node] = last_on_device[on_device];
     last_on_device[on_device] = node;
+    running[on_device] = node;
   }
 
   const cost::Problem& problem;
   std::vector<NodeState> nodes_at_start;  // what `nodes` begins a run with
   std::vector<NodeState> nodes;
+  std::vector<std::uint32_t> sources;  // nodes that wait for nothing
   // A lower bound on the time from a node's start to the end of any run: the longest path in least
   // compute times, a hair smaller so that rounding never cuts off a run that would have been in
   // time.
@@ -156,7 +98,11 @@ struct RunState {
   std::vector<std::uint32_t> previous;  // node before it on its device, or kNoNode
   std::vector<std::uint32_t> last_on_device;
   std::vector<double> work_left;  // by device: compute not yet started, where cut-offs use it
-  ReadyQueues ready;
+  RankedQueues ranked;            // of the three, the one for the run's choice rule is in use
+  HeapQueues fifo;
+  RandomQueues random;
+  std::vector<std::uint32_t> running;  // node per device, or kNoNode
+  DeviceSet touched;                   // devices that may start something now
 };
 
 // Distinguishes jitter of nodes from that of transfers.

@@ -1,0 +1,46 @@
+#include "doppler/sim/ready_queues.h"
+
+#include <numeric>
+
+namespace doppler::sim {
+
+void RankedQueues::resize(std::size_t nodes, std::size_t devices) {
+  words_ = (nodes + 63) / 64;
+  summary_words_ = (words_ + 63) / 64;
+  bits_.assign(words_ * devices, 0);
+  summary_.assign(summary_words_ * devices, 0);
+  rank_.resize(nodes);
+  node_.resize(nodes);
+  std::iota(rank_.begin(), rank_.end(), 0u);
+  std::iota(node_.begin(), node_.end(), 0u);
+  priority_.assign(nodes, 0.0);
+}
+
+void RankedQueues::reset(std::span<const double> priority) {
+  std::fill(bits_.begin(), bits_.end(), std::uint64_t{0});
+  std::fill(summary_.begin(), summary_.end(), std::uint64_t{0});
+  if (std::memcmp(priority.data(), priority_.data(), priority.size_bytes()) != 0) rank(priority);
+}
+
+void RankedQueues::rank(std::span<const double> priority) {
+  std::copy(priority.begin(), priority.end(), priority_.begin());
+  const auto before = [&](std::uint32_t a, std::uint32_t b) {
+    return priority_[a] > priority_[b] || (priority_[a] == priority_[b] && a < b);
+  };
+  // A search changes few priorities at a time: insertion sort, until it turns out to be many.
+  std::size_t moves_left = 4 * node_.size();
+  for (std::size_t i = 1; i < node_.size(); ++i) {
+    const std::uint32_t node = node_[i];
+    std::size_t hole = i;
+    for (; hole > 0 && before(node, node_[hole - 1]); --hole) node_[hole] = node_[hole - 1];
+    node_[hole] = node;
+    if (i - hole > moves_left) {
+      std::sort(node_.begin(), node_.end(), before);
+      break;
+    }
+    moves_left -= i - hole;
+  }
+  for (std::uint32_t r = 0; r < node_.size(); ++r) rank_[node_[r]] = r;
+}
+
+}  // namespace doppler::sim
