@@ -1,0 +1,54 @@
+// The value that a search minimises, for any of the three objectives. One per thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/schedule/figures.h"
+#include "doppler/schedule/memory.h"
+#include "doppler/schedule/placement.h"
+#include "doppler/sim/simulator.h"
+
+namespace doppler::place {
+
+class Scorer {
+ public:
+  // Runs behind one value of a stochastic objective: few, since a search looks at many placements...
+  static constexpr int kSamples = 8;
+  // ...and behind the values by which the best of them are told apart.
+  static constexpr int kValidationSamples = 64;
+
+  // `problem` must outlive the scorer.
+  Scorer(const cost::Problem& problem, schedule::Objective objective);
+
+  // The runs that stand for a stochastic objective; the nominal one has no use for it.
+  void set_samples(std::uint64_t seed) { sample_seed_ = seed; }
+
+  // The value, or infinity as soon as it is known to be `cutoff` or more, or where the placement does
+  // not fit in memory.
+  double score(const schedule::Placement& placement, double cutoff);
+  // The same over more runs, for the objectives that are means.
+  double validate(const schedule::Placement& placement, std::uint64_t seed, double cutoff);
+
+  bool stochastic() const { return objective_ != schedule::Objective::kNominal; }
+  // Simulated runs so far, cut-off ones included.
+  std::uint64_t evaluations() const { return evaluations_; }
+  // Of the last run that was not cut off.
+  sim::RunView last_run() const { return simulator_.last_run(); }
+
+ private:
+  double mean_score(const schedule::Placement& placement, std::uint64_t seed, int samples,
+                    double cutoff);
+  bool fits(const schedule::Placement& placement);
+
+  const cost::Problem& problem_;
+  schedule::Objective objective_;
+  sim::Simulator simulator_;
+  schedule::MemoryMeter meter_;
+  schedule::Timeline timeline_;
+  std::uint64_t sample_seed_ = 0;
+  std::uint64_t evaluations_ = 0;
+};
+
+}  // namespace doppler::place
