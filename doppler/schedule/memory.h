@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "doppler/base/csr.h"
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/timeline.h"
 
@@ -37,28 +38,41 @@ class MemoryMeter {
   std::vector<TensorId> tensors_at_peak(DeviceId device) const;
 
  private:
+  static constexpr std::uint32_t kNoSlot = 0xffffffffu;
+
   struct Occupation {  // of a tensor on a device, [begin, end]
     TensorId tensor;
+    DeviceId device;
     double begin;
     double end;
   };
   struct Event {
     double time;
-    double bytes;  // > 0 allocates
-    std::uint8_t
-        phase;  // at one time: 0 frees what began earlier, 1 allocates, 2 frees what began now
+    double bytes;        // > 0 allocates
+    std::uint8_t phase;  // the order at one time, see memory.cc
   };
+
   void collect(const Timeline& timeline);
-  std::span<const Event> events_of(DeviceId device);
+  void collect_tensor(const Timeline& timeline, TensorId tensor,
+                      std::span<const std::uint32_t> transfers);
+  void mark_holders(const Timeline& timeline, TensorId parameter, std::uint8_t mark);
+  std::span<const Occupation> occupations_on(DeviceId device) const;
+  // In the order in which they happen.
+  void append_events(DeviceId device, std::vector<Event>& events) const;
 
   const cost::Problem& problem_;
-  std::vector<std::vector<Occupation>> occupations_;  // by device
+  Csr<NodeId> updaters_;  // by parameter: the nodes that overwrite it
+
+  std::vector<Occupation> occupations_, by_device_;
+  std::vector<std::uint32_t> device_offsets_;  // of by_device_
   std::vector<Event> events_;
   std::vector<double> peak_, peak_time_;
   double excess_ = 0.0;
-  // Per (tensor, device) scratch, see memory.cc.
-  std::vector<std::uint32_t> slot_of_;
-  std::vector<DeviceId> touched_;
+
+  // Scratch.
+  std::vector<std::uint32_t> transfer_offsets_, transfers_by_tensor_;
+  std::vector<std::uint32_t> slot_of_;  // by device: where the current tensor's occupation is
+  std::vector<std::uint8_t> holds_parameter_;  // by device
 };
 
 // "gpu2 needs 18.2 GiB at 1.3 ms but has 16.0 GiB; the largest are w1 (4.0 GiB), …" for the worst
