@@ -1,0 +1,223 @@
+#include "doppler/schedule/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "doppler/schedule/checker_facts.h"
+#include "doppler/schedule/memory.h"
+
+namespace doppler::schedule {
+
+using cost::kInfinity;
+using cost::LinkMode;
+using cost::Problem;
+
+std::string Facts::name(NodeId node) const {
+  return fmt::format("node '{}'", problem.graph().node_name(node));
+}
+std::string Facts::name(DeviceId device) const {
+  return fmt::format("'{}'", problem.topology().device(device).name);
+}
+std::string Facts::name(ChannelId channel) const {
+  return fmt::format("channel '{}'", problem.topology().channel(channel).name);
+}
+std::string Facts::name(const TransferRun& run) const {
+  return fmt::format("the transfer of '{}' to {}", problem.graph().tensor_name(run.tensor),
+                     name(run.to));
+}
+
+namespace {
+
+// Sizes, ids, and times that are numbers: what the other rules rely on.
+bool well_formed(const Facts& facts) {
+  const auto& [problem, timeline, options, violations] =
+      std::tie(facts.problem, facts.timeline, facts.options, facts.violations);
+  const std::size_t nodes = problem.node_count();
+  if (timeline.nodes.size() != nodes || timeline.device.size() != nodes ||
+      timeline.priority.size() != nodes) {
+    violations.add([&] {
+      return fmt::format("the timeline is of {} nodes, the problem has {}", timeline.nodes.size(),
+                         nodes);
+    });
+    return false;
+  }
+  const auto sound = [](double start, double end) {
+    return std::isfinite(start) && std::isfinite(end) && start >= 0.0 && end >= start;
+  };
+  for (std::size_t v = 0; v < nodes; ++v) {
+    const NodeId node = NodeId::of(v);
+    if (timeline.device[v].index() >= problem.device_count()) {
+      violations.add([&] { return facts.name(node) + " ran on a device that does not exist"; });
+    } else if (!problem.allowed(node, timeline.device[v])) {
+      violations.add([&] {
+        return fmt::format("{} must not run on {}", facts.name(node),
+                           facts.name(timeline.device[v]));
+      });
+    } else if (!sound(timeline.nodes[v].start, timeline.nodes[v].end)) {
+      violations.add([&] {
+        return fmt::format("{} ran from {} to {}", facts.name(node), timeline.nodes[v].start,
+                           timeline.nodes[v].end);
+      });
+    } else if (std::isnan(timeline.priority[v])) {
+      violations.add([&] { return facts.name(node) + " has a priority that is not a number"; });
+    }
+  }
+  for (const TransferRun& run : timeline.transfers) {
+    if (run.tensor.index() >= problem.tensor_count() ||
+        run.from.index() >= problem.device_count() || run.to.index() >= problem.device_count() ||
+        (run.consumer.valid() && run.consumer.index() >= nodes)) {
+      violations.add([] { return std::string("a transfer names something that does not exist"); });
+    } else if (!sound(run.start, run.end)) {
+      violations.add(
+          [&] { return fmt::format("{} ran from {} to {}", facts.name(run), run.start, run.end); });
+    }
+  }
+  if (!violations.empty()) return false;
+  for (std::size_t v = 0; v < nodes; ++v) {
+    const NodeId first = problem.unit(problem.unit_of(NodeId::of(v))).front();
+    if (timeline.device[first.index()] != timeline.device[v]) {
+      violations.add([&] {
+        return fmt::format("{} and {} must share a device", facts.name(NodeId::of(v)),
+                           facts.name(first));
+      });
+    }
+  }
+  return violations.empty();
+}
+
+void check_node_durations(const Facts& facts) {
+  for (std::size_t v = 0; v < facts.problem.node_count(); ++v) {
+    const NodeRun& run = facts.timeline.nodes[v];
+    const double cost = facts.problem.compute_time(NodeId::of(v), facts.timeline.device[v]);
+    if (facts.differ(run.end, run.start + cost)) {
+      facts.violations.add([&] {
+        return fmt::format("{} ran from {} to {} but takes {} on {}", facts.name(NodeId::of(v)),
+                           run.start, run.end, cost, facts.name(facts.timeline.device[v]));
+      });
+    }
+  }
+}
+
+void check_devices(const Facts& facts) {
+  const auto& nodes = facts.timeline.nodes;
+  std::vector<NodeId> order(nodes.size());
+  for (std::size_t v = 0; v < order.size(); ++v) order[v] = NodeId::of(v);
+  const auto key = [&](NodeId node) {
+    const NodeRun& run = nodes[node.index()];
+    return std::tuple(facts.timeline.device[node.index()], run.start, run.end, node);
+  };
+  std::sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return key(a) < key(b); });
+  NodeId last;  // on the same device, the one that ended last so far
+  for (const NodeId node : order) {
+    const DeviceId device = facts.timeline.device[node.index()];
+    if (!last.valid() || facts.timeline.device[last.index()] != device) {
+      last = node;
+      continue;
+    }
+    if (facts.before(nodes[node.index()].start, nodes[last.index()].end)) {
+      facts.violations.add([&] {
+        return fmt::format("{} started at {} on {}, where {} ran until {}", facts.name(node),
+                           nodes[node.index()].start, facts.name(device), facts.name(last),
+                           nodes[last.index()].end);
+      });
+    }
+    if (nodes[node.index()].end >= nodes[last.index()].end) last = node;
+  }
+}
+
+// At no time more transfers on a channel than its capacity. At one moment: what ends leaves first,
+// then come transfers of zero duration (which do not stay), then those that stay.
+void check_channels(const Facts& facts) {
+  if (facts.problem.links() != LinkMode::kChannel) return;
+  enum Kind : std::uint8_t { kEnd, kMoment, kStart };
+  struct Event {
+    double time;
+    Kind kind;
+    std::uint32_t transfer;
+  };
+  std::vector<Event> events;
+  for (std::uint32_t i = 0; i < facts.timeline.transfers.size(); ++i) {
+    const TransferRun& run = facts.timeline.transfers[i];
+    const double end = run.end - facts.options.tolerance;
+    if (end <= run.start) {
+      events.push_back({run.start, kMoment, i});
+    } else {
+      events.push_back({run.start, kStart, i});
+      events.push_back({end, kEnd, i});
+    }
+  }
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    return std::tie(a.time, a.kind, a.transfer) < std::tie(b.time, b.kind, b.transfer);
+  });
+  std::vector<std::uint32_t> in_use(facts.problem.channel_count(), 0);
+  for (const Event& event : events) {
+    const TransferRun& run = facts.timeline.transfers[event.transfer];
+    for (const ChannelId channel : facts.problem.route(run.from, run.to)) {
+      std::uint32_t& used = in_use[channel.index()];
+      if (event.kind == kEnd) {
+        --used;
+        continue;
+      }
+      if (used >= facts.problem.channel_capacity(channel)) {
+        facts.violations.add([&] {
+          return fmt::format("{} started at {} while {} was full ({} at once)", facts.name(run),
+                             run.start, facts.name(channel), used);
+        });
+      }
+      if (event.kind == kStart) ++used;
+    }
+  }
+}
+
+void check_makespan(const Facts& facts) {
+  double last = 0.0;
+  for (const NodeRun& run : facts.timeline.nodes) last = std::max(last, run.end);
+  // The last barrier of a synchronous run is paid too.
+  if (!facts.phase_start.empty()) last = std::max(last, facts.phase_start.back());
+  for (const TransferRun& run : facts.timeline.transfers) last = std::max(last, run.end);
+  if (facts.differ(facts.timeline.makespan, last)) {
+    facts.violations.add([&] {
+      return fmt::format("the makespan is given as {} but the run ended at {}",
+                         facts.timeline.makespan, last);
+    });
+  }
+}
+
+void check_memory(const Facts& facts) {
+  MemoryMeter meter(facts.problem);
+  meter.measure(facts.timeline);
+  if (meter.excess_bytes() > 0.0) {
+    facts.violations.add([&] { return explain_excess(facts.problem, meter); });
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> check_timeline(const Problem& problem, const Timeline& timeline,
+                                        const CheckOptions& options) {
+  Violations violations;
+  Facts facts{
+      .problem = problem, .timeline = timeline, .options = options, .violations = violations};
+  if (!well_formed(facts)) return violations.take();
+  if (options.durations) check_node_durations(facts);
+  check_transfers(facts);
+  check_devices(facts);
+  check_channels(facts);
+  const bool synchronous = timeline.mode == Mode::kSynchronous;
+  if (synchronous) find_phases(facts);
+  check_makespan(facts);
+  if (options.memory) check_memory(facts);
+  // The remaining rules take it for granted that every transfer is one of those expected.
+  if (!violations.empty()) return violations.take();
+  if (synchronous) check_levels(facts);
+  if (options.work_conserving) {
+    if (!synchronous) check_node_order(facts);
+    check_transfer_order(facts);
+  }
+  return violations.take();
+}
+
+}  // namespace doppler::schedule
