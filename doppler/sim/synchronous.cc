@@ -92,6 +92,17 @@ class SynchronousRun {
                       duration * transfer_factor(tensor, to)});
   }
 
+  // Channel links: one job for all consumers on `to`, now and later.
+  void add_job(TensorId tensor, DeviceId from, DeviceId to, double least_duration) {
+    double key = -cost::kInfinity, duration = least_duration;
+    for (const Problem::Edge& edge : problem_.edges_of(tensor)) {
+      if (placement_.device[edge.consumer.index()] != to) continue;
+      key = std::max(key, placement_.priority[edge.consumer.index()]);
+      duration = std::max(duration, problem_.transfer_time(edge, from, to));
+    }
+    add_move(tensor, NodeId(), to, key, duration);
+  }
+
   void collect_moves(const std::vector<NodeId>& level) {
     const bool channels = problem_.links() == cost::LinkMode::kChannel;
     std::vector<std::pair<TensorId, DeviceId>> new_places;
@@ -108,13 +119,7 @@ class SynchronousRun {
           continue;
         }
         moved_[edge.tensor.index()].push_back(to);
-        double key = -cost::kInfinity, duration = 0.0;
-        for (const Problem::Edge& other : problem_.edges_of(edge.tensor)) {
-          if (placement_.device[other.consumer.index()] != to) continue;
-          key = std::max(key, placement_.priority[other.consumer.index()]);
-          duration = std::max(duration, problem_.transfer_time(other, from, to));
-        }
-        add_move(edge.tensor, NodeId(), to, key, duration);
+        add_job(edge.tensor, from, to, 0.0);
       }
     }
     for (const auto& [tensor, to] : new_places) {
@@ -206,9 +211,13 @@ class SynchronousRun {
           const DeviceId to = placement_.device[reader.index()];
           if (to == from || has_moved(tensor, to)) continue;
           moved_[tensor.index()].push_back(to);
-          add_move(tensor, NodeId(), to, -cost::kInfinity,
-                   problem_.transfer_time(problem_.transfer_by_bytes(tensor),
-                                          problem_.tensor_amount(tensor), from, to));
+          const double duration = problem_.transfer_time(problem_.transfer_by_bytes(tensor),
+                                                         problem_.tensor_amount(tensor), from, to);
+          if (problem_.links() == cost::LinkMode::kChannel) {
+            add_job(tensor, from, to, duration);
+          } else {
+            add_move(tensor, NodeId(), to, -cost::kInfinity, duration);
+          }
         }
       }
     }

@@ -3,11 +3,13 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "doppler/cost/problem.h"
 #include "doppler/graph/builder.h"
 #include "doppler/graph/graph.h"
+#include "doppler/schedule/placement.h"
 
 namespace doppler::test {
 
@@ -29,6 +31,16 @@ device::Topology uniform_topology(std::size_t devices);
 
 std::shared_ptr<const cost::Problem> uniform_problem(graph::Graph graph, std::size_t devices,
                                                      cost::LinkMode links);
+std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, device::TopologySpec topology,
+                                                  cost::ProblemOptions options = {});
+
+// Nodes by name on devices by name, with b-levels as priorities.
+schedule::Placement place(const cost::Problem& problem,
+                          const std::vector<std::pair<std::string, std::string>>& assignment);
+// The same with priorities that fall along `order`, which names every node once.
+schedule::Placement place(const cost::Problem& problem,
+                          const std::vector<std::pair<std::string, std::string>>& assignment,
+                          const std::vector<std::string>& order);
 
 // A random layered graph with integer-like or continuous costs, for property tests.
 struct RandomGraphOptions {
@@ -37,6 +49,12 @@ struct RandomGraphOptions {
   bool zero_costs = false;       // some nodes and transfers take no time
   bool several_outputs = false;  // some nodes write two tensors
   bool bytes = true;             // tensors have bytes (and given transfer times)
+  bool integer_costs = false;    // costs 1, 2, 3: many events at one time
+  bool consumer_times = false;   // some transfer times differ by consumer
+  bool kinds = false;            // some nodes have a time of their own for kind "slow"
+  // Inputs and parameters, some with a home on one of d0, d1, … (this many), and updates of some
+  // parameters. 0: none.
+  std::size_t homes = 0;
 };
 graph::Graph random_graph(const RandomGraphOptions& options, std::uint64_t seed);
 
