@@ -203,10 +203,11 @@ std::vector<std::string> check_timeline(const Problem& problem, const Timeline& 
       .problem = problem, .timeline = timeline, .options = options, .violations = violations};
   if (!well_formed(facts)) return violations.take();
   if (options.durations) check_node_durations(facts);
+  const bool synchronous = timeline.mode == Mode::kSynchronous;
+  if (synchronous) find_levels(facts);
   check_transfers(facts);
   check_devices(facts);
   check_channels(facts);
-  const bool synchronous = timeline.mode == Mode::kSynchronous;
   if (synchronous) find_phases(facts);
   check_makespan(facts);
   if (options.memory) check_memory(facts);

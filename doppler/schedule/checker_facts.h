@@ -78,8 +78,9 @@ struct Facts {
 // for, and nodes' starts with arrivals; fills the fields of nodes and transfers.
 void check_transfers(Facts& facts);
 
-// checker_levels.cc: fills the fields of synchronous runs and the transfers' ready times, and
-// checks that levels and barriers keep apart what they must.
+// checker_levels.cc, for synchronous runs: levels from the graph; with the transfers checked, the
+// phases between barriers and the transfers' ready times; and that these keep apart what they must.
+void find_levels(Facts& facts);
 void find_phases(Facts& facts);
 void check_levels(const Facts& facts);
 

@@ -9,9 +9,8 @@
 
 namespace doppler::schedule {
 
-void find_phases(Facts& facts) {
+void find_levels(Facts& facts) {
   const cost::Problem& problem = facts.problem;
-  const Timeline& timeline = facts.timeline;
   facts.node_level.assign(problem.node_count(), 0);
   std::uint32_t levels = 0;
   for (const NodeId node : problem.graph().topological_order()) {
@@ -25,6 +24,12 @@ void find_phases(Facts& facts) {
     }
   }
   facts.phase_start.assign(levels + 1, 0.0);
+}
+
+void find_phases(Facts& facts) {
+  const cost::Problem& problem = facts.problem;
+  const Timeline& timeline = facts.timeline;
+  const auto levels = static_cast<std::uint32_t>(facts.phase_start.size() - 1);
   for (std::size_t v = 0; v < problem.node_count(); ++v) {
     double& next = facts.phase_start[facts.node_level[v] + 1];
     next = std::max(next, timeline.nodes[v].end + facts.options.barrier_time);
@@ -55,6 +60,8 @@ void find_phases(Facts& facts) {
 
 void check_levels(const Facts& facts) {
   const Timeline& timeline = facts.timeline;
+  const bool waits_for_nothing =
+      facts.problem.links() == cost::LinkMode::kFree && facts.options.work_conserving;
   std::vector<double> moved = facts.phase_start;  // by level: when its last transfer ended
   for (std::size_t i = 0; i < timeline.transfers.size(); ++i) {
     const TransferRun& run = timeline.transfers[i];
@@ -64,6 +71,12 @@ void check_levels(const Facts& facts) {
       facts.violations.add([&] {
         return fmt::format("{} started at {}, before the barrier of its level at {}",
                            facts.name(run), run.start, facts.phase_start[phase]);
+      });
+    }
+    if (waits_for_nothing && facts.before(facts.phase_start[phase], run.start)) {
+      facts.violations.add([&] {
+        return fmt::format("{} started at {} though nothing held it back after {}", facts.name(run),
+                           run.start, facts.phase_start[phase]);
       });
     }
   }

@@ -163,15 +163,22 @@ class TransferRules {
         });
       }
     }
-    // In a synchronous run a tensor that moved for an earlier level stays for the later ones.
-    const bool came_before =
-        timeline_.mode == Mode::kSynchronous && !find(tensor, demand.to).empty();
-    if (found.size() == 1 || (found.empty() && came_before)) return;
+    if (found.size() == 1 || (found.empty() && came_before(tensor, demand))) return;
     facts_.violations.add([&] {
       return fmt::format(
           "{} took place {} times",
           facts_.name({.tensor = tensor, .consumer = {}, .from = {}, .to = demand.to}),
           found.size());
+    });
+  }
+
+  // In a synchronous run a tensor that moved for an earlier level stays for the later ones.
+  bool came_before(TensorId tensor, const Demand& demand) const {
+    if (timeline_.mode != Mode::kSynchronous || !demand.consumer.valid()) return false;
+    const std::uint32_t level = facts_.node_level[demand.consumer.index()];
+    return std::ranges::any_of(find(tensor, demand.to), [&](std::uint32_t i) {
+      const NodeId other = timeline_.transfers[i].consumer;
+      return !other.valid() || facts_.node_level[other.index()] < level;
     });
   }
 
