@@ -18,12 +18,11 @@ TEST(Devices, KindsHaveTheirOwnTimes) {
   const NodeId a = builder.add_node({.name = "a", .times_by_kind = {{"fast", 1.0}, {"slow", 3.0}}});
   const NodeId b = builder.add_node({.name = "b", .time = 2.0});
   builder.connect(builder.add_output(a, 20.0), b);
-  const auto problem =
-      make_problem(std::move(builder).build(),
-                   {.name = "pair",
-                    .kinds = {{.name = "fast"}, {.name = "slow"}},
-                    .devices = {{.name = "f", .kind = 0}, {.name = "s", .kind = 1}},
-                    .pairwise_links = device::Channel{.name = "link", .bandwidth = 10.0}});
+  device::TopologySpec pair;
+  pair.kinds = {{.name = "fast"}, {.name = "slow"}};
+  pair.devices = {{.name = "f", .kind = 0}, {.name = "s", .kind = 1}};
+  pair.pairwise_links = device::Channel{.name = "link", .bandwidth = 10.0};
+  const auto problem = make_problem(std::move(builder).build(), pair);
   EXPECT_EQ(checked_run(*problem, place(*problem, {{"a", "f"}, {"b", "f"}})).makespan, 3);
   EXPECT_EQ(checked_run(*problem, place(*problem, {{"a", "s"}, {"b", "s"}})).makespan, 5);
   EXPECT_EQ(checked_run(*problem, place(*problem, {{"a", "s"}, {"b", "f"}})).makespan, 3 + 2 + 2);

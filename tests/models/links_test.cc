@@ -1,8 +1,9 @@
 // Transfers over routes, groups, shared and wide channels, by hand. Channels are named in the
 // comments as in the topologies; all times in seconds, all nodes take 1 unless said otherwise.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
+#include <map>
 
 #include "support/checked_run.h"
 #include "support/graphs.h"
@@ -33,7 +34,9 @@ graph::Graph byte_graph(const std::vector<std::string>& nodes, const std::vector
 // Devices with a channel out and a channel in each: d<i> has channels 2i ("out") and 2i + 1 ("in").
 device::TopologySpec switched(std::size_t devices, const device::Channel& out,
                               const device::Channel& in) {
-  device::TopologySpec spec{.name = "switched", .kinds = {{.name = "k"}}};
+  device::TopologySpec spec;
+  spec.name = "switched";
+  spec.kinds = {{.name = "k"}};
   for (std::size_t d = 0; d < devices; ++d) {
     device::Channel egress = out, ingress = in;
     egress.name = fmt::format("out{}", d);
@@ -49,7 +52,9 @@ device::TopologySpec switched(std::size_t devices, const device::Channel& out,
 
 // Devices behind one bridge that every transfer crosses: it is the way out and the way in.
 device::TopologySpec bridged(std::size_t devices, std::uint32_t capacity) {
-  device::TopologySpec spec{.name = "bridged", .kinds = {{.name = "k"}}};
+  device::TopologySpec spec;
+  spec.name = "bridged";
+  spec.kinds = {{.name = "k"}};
   spec.channels.push_back({.name = "bridge", .bandwidth = 10.0, .capacity = capacity});
   for (std::size_t d = 0; d < devices; ++d) {
     spec.devices.push_back(
@@ -60,9 +65,10 @@ device::TopologySpec bridged(std::size_t devices, std::uint32_t capacity) {
 
 TEST(Links, RouteOfTwoChannelsAddsLatenciesAndTakesTheSmallestBandwidth) {
   // out: latency 1, 10 B/s; in: latency 2, 5 B/s. 20 bytes: 1 + 2 + 20 / 5 = 7. a 0-1, b 8-9.
-  const auto problem = make_problem(byte_graph({"a", "b"}, {{"a", "b"}}, 20.0),
-                                    switched(2, {.bandwidth = 10.0, .latency_seconds = 1.0},
-                                             {.bandwidth = 5.0, .latency_seconds = 2.0}));
+  const auto problem =
+      make_problem(byte_graph({"a", "b"}, {{"a", "b"}}, 20.0),
+                   switched(2, {.name = {}, .bandwidth = 10.0, .latency_seconds = 1.0},
+                            {.name = {}, .bandwidth = 5.0, .latency_seconds = 2.0}));
   const auto run = checked_run(*problem, place(*problem, {{"a", "d0"}, {"b", "d1"}}));
   EXPECT_EQ(transfer_of(*problem, run, "a", "d1").end, 8);
   EXPECT_EQ(run.makespan, 9);
@@ -70,9 +76,10 @@ TEST(Links, RouteOfTwoChannelsAddsLatenciesAndTakesTheSmallestBandwidth) {
 
 TEST(Links, ZeroBytesStillPayLatency) {
   // a 0-1, latency 1 + 2, b 4-5.
-  const auto problem = make_problem(byte_graph({"a", "b"}, {{"a", "b"}}, 0.0),
-                                    switched(2, {.bandwidth = 10.0, .latency_seconds = 1.0},
-                                             {.bandwidth = 5.0, .latency_seconds = 2.0}));
+  const auto problem =
+      make_problem(byte_graph({"a", "b"}, {{"a", "b"}}, 0.0),
+                   switched(2, {.name = {}, .bandwidth = 10.0, .latency_seconds = 1.0},
+                            {.name = {}, .bandwidth = 5.0, .latency_seconds = 2.0}));
   EXPECT_EQ(checked_run(*problem, place(*problem, {{"a", "d0"}, {"b", "d1"}})).makespan, 5);
 }
 
@@ -111,7 +118,7 @@ TEST(Links, CapacityTwoCarriesTwoOfThree) {
 // Two groups of two devices; each device's channels as `switched` with latency 0.5 and 100 B/s,
 // each group's ways out to and in from the network with latency 1 and 10 B/s.
 device::TopologySpec cluster() {
-  const device::Channel port{.bandwidth = 100.0, .latency_seconds = 0.5};
+  const device::Channel port{.name = {}, .bandwidth = 100.0, .latency_seconds = 0.5};
   device::TopologySpec spec = switched(4, port, port);
   for (const char* name : {"net0 out", "net0 in", "net1 out", "net1 in"}) {
     spec.channels.push_back({.name = name, .bandwidth = 10.0, .latency_seconds = 1.0});
@@ -157,7 +164,7 @@ TEST(Links, WaitingTransferHoldsNothing) {
   // 12-22.
   const auto problem = make_problem(
       byte_graph({"s", "a", "b", "x0", "x", "y"}, {{"s", "x0"}, {"a", "x"}, {"b", "y"}}, 100.0),
-      switched(3, {.bandwidth = 10.0}, {.bandwidth = 10.0}));
+      switched(3, {.name = {}, .bandwidth = 10.0}, {.name = {}, .bandwidth = 10.0}));
   const auto run = checked_run(
       *problem,
       place(*problem,
@@ -171,7 +178,8 @@ TEST(Links, WaitingTransferHoldsNothing) {
 
 TEST(Links, ExplicitRouteReplacesTheComposedOne) {
   // d0 -> d1 by a direct channel of 100 B/s: 100 bytes take 1; back by the ports: 10.
-  device::TopologySpec spec = switched(2, {.bandwidth = 10.0}, {.bandwidth = 10.0});
+  device::TopologySpec spec =
+      switched(2, {.name = {}, .bandwidth = 10.0}, {.name = {}, .bandwidth = 10.0});
   spec.channels.push_back({.name = "direct", .bandwidth = 100.0});
   spec.routes.push_back({DeviceId(0), DeviceId(1), {ChannelId(4)}});
   const auto problem =

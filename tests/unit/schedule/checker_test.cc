@@ -217,9 +217,11 @@ TEST(Checker, RejectsBrokenConstraintsAndMemory) {
     return cost::Problem(run.problem->shared_graph(), run.problem->shared_topology(),
                          {.links = LinkMode::kChannel, .constraints = std::move(constraints)});
   };
-  EXPECT_THAT(check_timeline(with({.pins = {{NodeId(0), "d1"}}}), run.timeline),
-              Contains(HasSubstr("must not run on 'd0'")));
-  EXPECT_THAT(check_timeline(with({.colocated = {{NodeId(0), NodeId(2)}}}), run.timeline),
+  graph::Constraints pin, colocate;
+  pin.pins = {{NodeId(0), "d1"}};
+  colocate.colocated = {{NodeId(0), NodeId(2)}};
+  EXPECT_THAT(check_timeline(with(pin), run.timeline), Contains(HasSubstr("must not run on 'd0'")));
+  EXPECT_THAT(check_timeline(with(colocate), run.timeline),
               Contains(HasSubstr("must share a device")));
 
   graph::GraphBuilder builder;
@@ -228,7 +230,7 @@ TEST(Checker, RejectsBrokenConstraintsAndMemory) {
   builder.constraints().memory = {{"d0", 99}};
   const auto small = uniform_problem(std::move(builder).build(), 1, LinkMode::kFree);
   const Timeline timeline{
-      .makespan = 1, .device = {DeviceId(0)}, .priority = {0}, .nodes = {{0, 1}}};
+      .makespan = 1, .device = {DeviceId(0)}, .priority = {0}, .nodes = {{0, 1}}, .transfers = {}};
   EXPECT_THAT(check_timeline(*small, timeline), IsEmpty());
   EXPECT_THAT(check_timeline(*small, timeline, {.memory = true}), Contains(HasSubstr("d0 needs")));
 }
@@ -241,7 +243,8 @@ TEST(Checker, SynchronousRunsKeepLevelsApart) {
                     .makespan = 5,
                     .device = {DeviceId(0), DeviceId(1), DeviceId(0)},
                     .priority = {2, 4, 1},
-                    .nodes = {{0, 1}, {0, 4}, {4, 5}}};
+                    .nodes = {{0, 1}, {0, 4}, {4, 5}},
+                    .transfers = {}};
   EXPECT_THAT(check_timeline(*problem, timeline), IsEmpty());
   // With barriers of 1: transfers of level 0 until 0, nodes 1-5, barrier, transfers, barrier, c
   // 7-8.
