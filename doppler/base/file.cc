@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "doppler/base/error.h"
 
@@ -83,6 +84,10 @@ void write_file(const std::string& path, std::string_view content) {
   if (!write_all(file.get(), content)) fail("write");
   if (file.close_now() != 0) fail("write");
   if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to it");
+}
+
+std::string file_stem(const std::string& path) {
+  return std::filesystem::path(path).stem().string();
 }
 
 }  // namespace doppler

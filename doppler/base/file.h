@@ -14,4 +14,7 @@ std::string read_file(const std::string& path);
 // temporary.
 void write_file(const std::string& path, std::string_view content);
 
+// The file's name without folders and without the last extension: "a/b.c.json" gives "b.c".
+std::string file_stem(const std::string& path);
+
 }  // namespace doppler

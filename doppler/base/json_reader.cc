@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "doppler/base/error.h"
+#include "doppler/base/text_position.h"
 
 namespace doppler {
 namespace {
@@ -60,18 +61,13 @@ const char* kind_name(JsonReader::Kind kind) {
 
 }  // namespace
 
-JsonReader::JsonReader(std::string file, std::string_view text)
-    : file_(std::move(file)), text_(text) {
-  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark is harmless
+JsonReader::JsonReader(std::string file, std::string_view text, std::size_t start)
+    : file_(std::move(file)), text_(text), at_(start) {
+  if (at_ == 0 && text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark is harmless
 }
 
 void JsonReader::fail_at(std::size_t offset, const std::string& message) const {
-  const std::string_view before = text_.substr(0, std::min(offset, text_.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  const std::size_t last_newline = before.rfind('\n');
-  const std::size_t column =
-      before.size() - (last_newline == std::string_view::npos ? 0 : last_newline + 1) + 1;
-  throw InputError(fmt::format("{}:{}:{}: {}", file_, line, column, message));
+  fail_at_offset(file_, text_, offset, message);
 }
 
 void JsonReader::fail(const std::string& message) const {
@@ -119,6 +115,11 @@ JsonReader::Kind JsonReader::peek() {
       if (c == '-' || (c >= '0' && c <= '9')) return Kind::kNumber;
       fail_here("not a JSON value");
   }
+}
+
+std::size_t JsonReader::value_position() {
+  next_char();
+  return at_;
 }
 
 void JsonReader::open(Scope scope) {
@@ -250,10 +251,14 @@ std::string_view JsonReader::scan_string() {
 }
 
 std::string JsonReader::string() {
+  return std::string(string_view());
+}
+
+std::string_view JsonReader::string_view() {
   const Kind found = peek();
   token_start_ = at_;
   if (found != Kind::kString) fail(fmt::format("expected a string, found {}", kind_name(found)));
-  return std::string(scan_string());
+  return scan_string();
 }
 
 // The text of the number that comes next, checked against JSON's grammar.

@@ -24,8 +24,10 @@ class JsonReader {
   enum class Kind { kObject, kArray, kString, kNumber, kBool, kNull };
   static constexpr int kMaxDepth = 64;
 
-  // `file` names the source in errors. `text` must outlive the reader.
-  JsonReader(std::string file, std::string_view text);
+  // `file` names the source in errors. `text` must outlive the reader. Reading starts at `start`:
+  // the beginning, or the value_position() of a value that another reader of the same text passed
+  // over.
+  JsonReader(std::string file, std::string_view text, std::size_t start = 0);
 
   // The kind of the value that comes next.
   Kind peek();
@@ -40,6 +42,8 @@ class JsonReader {
   bool next_element();
 
   std::string string();
+  // Like string(), without a copy. The view is valid until the next call of any kind.
+  std::string_view string_view();
   double number();  // finite: JSON has no other
   // Requires an integer in [0, max], written without fraction.
   std::uint64_t unsigned_integer(std::uint64_t max);
@@ -49,6 +53,9 @@ class JsonReader {
 
   // Requires that nothing but white space is left.
   void finish();
+
+  // The place of the value that comes next.
+  std::size_t value_position();
 
   // Throws InputError "file:line:column: message" for the start of the last value or key read.
   [[noreturn]] void fail(const std::string& message) const;

@@ -9,6 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
+#include "doppler/base/name_index.h"
 
 namespace doppler::graph {
 namespace {
@@ -103,13 +104,6 @@ TensorId GraphBuilder::add_tensor(TensorSpec spec) {
     throw InputError(
         fmt::format("tensor '{}': only an input or parameter can have a home", spec.name));
   }
-  if (spec.updates.valid()) {
-    check_tensor(spec.updates, spec.name.c_str());
-    if (!produced || g.role(spec.updates) != TensorRole::kParameter) {
-      throw InputError(
-          fmt::format("tensor '{}': a produced value can update a parameter only", spec.name));
-    }
-  }
   const TensorId tensor = TensorId::of(tensor_count());
   const double bytes = checked(spec.bytes, "bytes", "tensor", spec.name);
   const double time = checked(spec.transfer_time, "transfer time", "tensor", spec.name);
@@ -120,9 +114,21 @@ TensorId GraphBuilder::add_tensor(TensorSpec spec) {
   g.tensor_bytes_.push_back(bytes);
   g.tensor_time_.push_back(time);
   g.tensor_output_.push_back(spec.output ? 1 : 0);
-  g.tensor_updates_.push_back(spec.updates);
+  g.tensor_updates_.push_back({});
   if (!spec.home.empty()) g.homes_.emplace_back(tensor.value(), std::move(spec.home));
+  if (spec.updates.valid()) set_updates(tensor, spec.updates);
   return tensor;
+}
+
+void GraphBuilder::set_updates(TensorId value, TensorId parameter) {
+  check_tensor(value, "set_updates");
+  check_tensor(parameter, "set_updates");
+  Graph& g = graph_;
+  if (g.role(value) != TensorRole::kValue || g.role(parameter) != TensorRole::kParameter) {
+    throw InputError(fmt::format("tensor '{}': a produced value can update a parameter only",
+                                 g.tensor_name(value)));
+  }
+  g.tensor_updates_[value.index()] = parameter;
 }
 
 void GraphBuilder::set_producer(TensorId tensor, NodeId producer) {
@@ -176,7 +182,15 @@ void GraphBuilder::check_names() const {
   const auto& by_name = g.nodes_by_name_;
   for (std::size_t i = 1; i < by_name.size(); ++i) {
     if (g.node_name(NodeId(by_name[i - 1])) == g.node_name(NodeId(by_name[i]))) {
-      throw InputError(fmt::format("two nodes are named '{}'", g.node_name(NodeId(by_name[i]))));
+      throw GraphError(NodeId(std::max(by_name[i - 1], by_name[i])),
+                       fmt::format("two nodes are named '{}'", g.node_name(NodeId(by_name[i]))));
+    }
+  }
+  NameIndex tensors;
+  for (std::uint32_t t = 0; t < tensor_count(); ++t) {
+    const std::string_view name = g.tensor_name(TensorId(t));
+    if (!tensors.add(name).is_new) {
+      throw GraphError(TensorId(t), fmt::format("two tensors are named '{}'", name));
     }
   }
 }
@@ -258,7 +272,8 @@ void GraphBuilder::order_nodes() {
       }
     }
   }
-  throw InputError(fmt::format("node '{}' depends on itself (a cycle)", g.node_name(NodeId(at))));
+  throw GraphError(NodeId(at),
+                   fmt::format("node '{}' depends on itself (a cycle)", g.node_name(NodeId(at))));
 }
 
 void GraphBuilder::compute_hash() {
@@ -325,7 +340,8 @@ Graph GraphBuilder::build() && {
   check_names();
   for (std::size_t t = 0; t < tensor_count(); ++t) {
     if (g.tensor_role_[t] == TensorRole::kValue && !g.tensor_producer_[t].valid()) {
-      throw InputError(
+      throw GraphError(
+          TensorId::of(t),
           fmt::format("tensor '{}' has no producer and is not marked as an input or parameter",
                       g.tensor_name(TensorId::of(t))));
     }

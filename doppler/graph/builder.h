@@ -1,6 +1,7 @@
 // Builds a Graph and checks it: unique names, finite non-negative costs, ids that exist, no cycle.
 // Every violation throws InputError that names the node or tensor. Callers that read a file catch
-// it where they know the position, or add the file's name in front.
+// it where they know the position, or add the file's name in front; what only build() can find is
+// thrown as GraphError, which says whose place to look up.
 //
 // Not thread safe. build() may be called once.
 #pragma once
@@ -11,9 +12,21 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/error.h"
 #include "doppler/graph/graph.h"
 
 namespace doppler::graph {
+
+// The graph as a whole is wrong, and the fault shows at this node or tensor (one id is valid).
+class GraphError : public InputError {
+ public:
+  GraphError(NodeId at_node, const std::string& message) : InputError(message), node(at_node) {}
+  GraphError(TensorId at_tensor, const std::string& message)
+      : InputError(message), tensor(at_tensor) {}
+
+  NodeId node;
+  TensorId tensor;
+};
 
 struct NodeSpec {
   std::string name;
@@ -53,6 +66,8 @@ class GraphBuilder {
   TensorId add_tensor(TensorSpec spec);
   // For readers that meet a tensor before its producer. REQUIRES: the role is kValue.
   void set_producer(TensorId tensor, NodeId producer);
+  // For readers that meet a value before the parameter it overwrites.
+  void set_updates(TensorId value, TensorId parameter);
   // Appends an operand to the consumer's inputs. A transfer time given here holds for this consumer
   // only; where one pair is connected more than once the largest counts.
   void connect(TensorId tensor, NodeId consumer,

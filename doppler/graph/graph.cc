@@ -17,10 +17,7 @@ std::optional<MetaMembership> Graph::meta_op(NodeId node) const {
 }
 
 std::optional<double> Graph::transfer_time(TensorId tensor, std::size_t i) const {
-  if (!consumer_time_.empty()) {
-    const double own = consumer_time_[consumers_.offset(tensor.index()) + i];
-    if (own >= 0.0) return own;
-  }
+  if (const auto own = consumer_transfer_time(tensor, i)) return own;
   return transfer_time(tensor);
 }
 

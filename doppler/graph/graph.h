@@ -100,6 +100,11 @@ class Graph {
   std::uint32_t consumer_offset(TensorId tensor) const { return consumers_.offset(tensor.index()); }
   // Given transfer time to the i-th of consumers(tensor): its own, else the tensor's, else none.
   std::optional<double> transfer_time(TensorId tensor, std::size_t i) const;
+  // The i-th consumer's own given transfer time, without falling back on the tensor's.
+  std::optional<double> consumer_transfer_time(TensorId tensor, std::size_t i) const {
+    if (consumer_time_.empty()) return std::nullopt;
+    return known(consumer_time_[consumers_.offset(tensor.index()) + i]);
+  }
   bool is_output(TensorId tensor) const { return tensor_output_[tensor.index()] != 0; }
   // The device an input or parameter starts on; empty means anywhere.
   std::string_view home(TensorId tensor) const;

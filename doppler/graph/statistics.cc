@@ -1,0 +1,73 @@
+#include "doppler/graph/statistics.h"
+
+#include <algorithm>
+
+#include "doppler/graph/levels.h"
+
+namespace doppler::graph {
+namespace {
+
+void count_nodes(const Graph& graph, Statistics& result) {
+  std::vector<std::size_t> of_kind(graph.op_kinds().size(), 0);
+  for (std::size_t v = 0; v < graph.node_count(); ++v) {
+    const NodeId node = NodeId::of(v);
+    result.work.add(graph.given_time(node));
+    result.flops.add(graph.flops(node));
+    ++of_kind[graph.op_kind_index(node)];
+    const auto outputs = graph.outputs(node);
+    result.sinks += std::all_of(outputs.begin(), outputs.end(),
+                                [&](TensorId tensor) { return graph.consumers(tensor).empty(); });
+  }
+  for (std::size_t kind = 0; kind < of_kind.size(); ++kind) {
+    result.op_kinds.emplace_back(graph.op_kinds()[kind], of_kind[kind]);
+  }
+  std::sort(result.op_kinds.begin(), result.op_kinds.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+}
+
+// Returns the given transfer times of all edges.
+Total count_tensors(const Graph& graph, Statistics& result) {
+  Total edge_time;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const TensorId tensor = TensorId::of(t);
+    if (graph.role(tensor) == TensorRole::kParameter) {
+      result.parameter_bytes.add(graph.bytes(tensor));
+    }
+    const std::size_t consumers = graph.consumers(tensor).size();
+    if (!graph.producer(tensor).valid() || consumers == 0) continue;
+    result.traffic_bytes.add(graph.bytes(tensor));
+    std::optional<double> largest;
+    for (std::size_t i = 0; i < consumers; ++i) {
+      const auto time = graph.transfer_time(tensor, i);
+      edge_time.add(time);
+      if (time) largest = std::max(largest.value_or(0.0), *time);
+    }
+    result.traffic_time.add(largest);
+  }
+  return edge_time;
+}
+
+}  // namespace
+
+Statistics compute_statistics(const Graph& graph) {
+  Statistics result;
+  result.nodes = graph.node_count();
+  result.edges = graph.edge_count();
+  result.tensors = graph.tensor_count();
+  result.meta_ops = graph.meta_op_names().size();
+  const Levels levels = compute_levels(graph);
+  result.depth = levels.depth();
+  result.width = levels.width();
+  result.sources = levels.depth() == 0 ? 0 : levels.nodes[0].size();
+  count_nodes(graph, result);
+  const Total edge_time = count_tensors(graph, result);
+  if (result.edges > 0 && edge_time.known == result.edges && result.work.known == result.nodes &&
+      result.work.sum > 0.0) {
+    const double mean_transfer = edge_time.sum / static_cast<double>(result.edges);
+    result.ccr = mean_transfer / (result.work.sum / static_cast<double>(result.nodes));
+  }
+  return result;
+}
+
+}  // namespace doppler::graph
