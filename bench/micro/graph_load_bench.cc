@@ -1,0 +1,66 @@
+// Reading and writing graphs: nodes per second and bytes per second, four operands per node.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doppler/base/rng.h"
+#include "doppler/graph/builder.h"
+#include "doppler/graph/generate/random.h"
+#include "doppler/import/import.h"
+
+namespace doppler {
+namespace {
+
+constexpr int kOperands = 4;
+constexpr std::uint32_t kReach = 2000;
+
+graph::Graph wide_graph(std::size_t nodes) {
+  Rng rng(1);
+  graph::GraphBuilder builder;
+  builder.reserve(nodes, nodes, kOperands * nodes);
+  for (std::uint32_t v = 0; v < nodes; ++v) {
+    const NodeId node = builder.add_node({.name = fmt::format("layer{}/op{}", v / 1000, v),
+                                          .op = "gemm",
+                                          .time = rng.uniform(),
+                                          .flops = 1e9 * rng.uniform(),
+                                          .bytes_read = 1e6 + rng.below(1000000),
+                                          .bytes_written = 1e6 + rng.below(1000000)});
+    builder.add_output(node, 1e6 + rng.below(1000000), rng.uniform());
+    for (int i = 0; v > 0 && i < kOperands; ++i) {
+      builder.connect(TensorId(v - 1 - rng.below(std::min(v, kReach))), node);
+    }
+  }
+  return std::move(builder).build();
+}
+
+void read_graph(benchmark::State& state, import::Format format) {
+  const auto nodes = static_cast<std::size_t>(state.range(0));
+  const std::string text = import::format_graph(wide_graph(nodes), format).text;
+  for (auto _ : state) benchmark::DoNotOptimize(import::parse_graph("bench", text, format));
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
+}
+BENCHMARK_CAPTURE(read_graph, json, import::Format::kJson)->Arg(1000)->Arg(100000);
+BENCHMARK_CAPTURE(read_graph, text, import::Format::kPublishedText)->Arg(100000);
+BENCHMARK_CAPTURE(read_graph, dot, import::Format::kDot)->Arg(100000);
+
+void write_graph(benchmark::State& state, import::Format format) {
+  const graph::Graph graph = wide_graph(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(import::format_graph(graph, format));
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK_CAPTURE(write_graph, json, import::Format::kJson)->Arg(100000);
+
+void generate(benchmark::State& state, graph::Family family) {
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(
+        graph::generate_random({family, static_cast<std::size_t>(state.range(0))}));
+  }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK_CAPTURE(generate, layered, graph::Family::kLayered)->Arg(100000);
+BENCHMARK_CAPTURE(generate, cholesky, graph::Family::kCholesky)->Arg(100000);
+
+}  // namespace
+}  // namespace doppler

@@ -1,0 +1,73 @@
+#include "doppler/graph/statistics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doppler/graph/builder.h"
+#include "doppler/graph/levels.h"
+#include "support/graphs.h"
+
+namespace doppler::graph {
+namespace {
+
+using testing::ElementsAre;
+using testing::Pair;
+
+TEST(Levels, AreLongestPathsFromTheSources) {
+  // a -> b -> d, a -> d, c: d is two edges from a by the longer path, c stands alone.
+  const Graph graph = test::simple_graph({{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}},
+                                         {{"a", "b"}, {"a", "d"}, {"b", "d"}}, 1);
+  const Levels levels = compute_levels(graph);
+  EXPECT_THAT(levels.of_node, ElementsAre(0, 1, 0, 2));
+  EXPECT_EQ(levels.depth(), 3u);
+  EXPECT_EQ(levels.width(), 2u);
+  EXPECT_THAT(levels.nodes[0], ElementsAre(NodeId(0), NodeId(2)));
+}
+
+TEST(Levels, OfNothingAreNone) {
+  const Levels levels = compute_levels(GraphBuilder().build());
+  EXPECT_EQ(levels.depth(), 0u);
+  EXPECT_EQ(levels.width(), 0u);
+}
+
+TEST(Statistics, CountsWorkAndTraffic) {
+  GraphBuilder builder;
+  const TensorId w =
+      builder.add_tensor({.name = "w", .role = TensorRole::kParameter, .bytes = 64.0});
+  const NodeId a = builder.add_node({.name = "a", .op = "gemm", .time = 3.0, .flops = 10.0});
+  const NodeId b = builder.add_node({.name = "b", .op = "add", .time = 1.0, .meta_op = "sum"});
+  const NodeId c = builder.add_node({.name = "c", .op = "add", .time = 2.0, .meta_op = "sum"});
+  builder.connect(w, a);
+  const TensorId y = builder.add_output(a, 100.0, 4.0);
+  builder.connect(y, b);
+  builder.connect(y, c, 8.0);
+  builder.add_output(b, 7.0, 5.0);  // nobody reads it: no traffic
+  const Statistics result = compute_statistics(std::move(builder).build());
+  EXPECT_EQ(result.nodes, 3u);
+  EXPECT_EQ(result.edges, 2u);
+  EXPECT_EQ(result.tensors, 3u);
+  EXPECT_EQ(result.depth, 2u);
+  EXPECT_EQ(result.width, 2u);
+  EXPECT_EQ(result.sources, 1u);
+  EXPECT_EQ(result.sinks, 2u);
+  EXPECT_EQ(result.meta_ops, 1u);
+  EXPECT_EQ(result.work.sum, 6.0);
+  EXPECT_EQ(result.flops.sum, 10.0);
+  EXPECT_EQ(result.flops.known, 1u);
+  EXPECT_EQ(result.traffic_bytes.sum, 100.0);
+  EXPECT_EQ(result.traffic_time.sum, 8.0);  // the larger of y's 4 and 8
+  EXPECT_EQ(result.parameter_bytes.sum, 64.0);
+  // Edges take 4 and 8, mean 6; nodes take 6 / 3 = 2 on average.
+  EXPECT_EQ(result.ccr, 3.0);
+  EXPECT_THAT(result.op_kinds, ElementsAre(Pair("add", 2u), Pair("gemm", 1u)));
+}
+
+TEST(Statistics, HasNoRatioWhereATimeIsMissing) {
+  GraphBuilder builder;
+  const NodeId a = builder.add_node({.name = "a"});
+  builder.connect(builder.add_output(a, 1.0, 1.0), builder.add_node({.name = "b", .time = 1.0}));
+  EXPECT_FALSE(compute_statistics(std::move(builder).build()).ccr);
+}
+
+}  // namespace
+}  // namespace doppler::graph
