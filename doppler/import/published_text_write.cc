@@ -95,9 +95,9 @@ class TextWriter {
       saved_.text += "," + type;
     }
     saved_.text += '\n';
-    physical_ += graph_.flops(node) || graph_.bytes_read(node) || graph_.bytes_written(node);
+    physical_ |= graph_.flops(node) || graph_.bytes_read(node) || graph_.bytes_written(node);
     for (const TensorId tensor : graph_.outputs(node)) {
-      physical_ += graph_.bytes(tensor).has_value();
+      physical_ |= graph_.bytes(tensor).has_value();
     }
   }
 
@@ -109,7 +109,7 @@ class TextWriter {
     note(rounded_, "costs are rounded to whole numbers of 1e-10 s, some by more than 1e-6 of them");
     note(merged_,
          "different transfer times of one node's results become their largest at some nodes");
-    note(physical_, "flops and bytes are left out");
+    if (physical_) saved_.notes.push_back("flops and bytes are left out");
     if (graph_.time_unit() != "s") {
       saved_.notes.push_back(
           fmt::format("times in '{}' are written as if they were seconds", graph_.time_unit()));
@@ -119,7 +119,8 @@ class TextWriter {
 
   const graph::Graph& graph_;
   SavedGraph saved_;
-  std::size_t renamed_ = 0, rounded_ = 0, merged_ = 0, physical_ = 0;
+  std::size_t renamed_ = 0, rounded_ = 0, merged_ = 0;
+  bool physical_ = false;
 };
 
 }  // namespace

@@ -179,6 +179,11 @@ TEST(GraphJson, RefusesNamesThatDoNotFit) {
             "g.json:2:1: the key 'meta_op' is missing");
 }
 
+TEST(GraphJson, ErrorsAreOneLineWhateverAName) {
+  EXPECT_EQ(error_in(file_with(R"({"name": "a", "inputs": ["t\nu"]})", "")),
+            "g.json:2:26: unknown tensor 't?u'");
+}
+
 TEST(GraphJson, RefusesBadConstraints) {
   const auto with = [](std::string_view constraints) {
     return error_in(
