@@ -101,6 +101,8 @@ class Topology {
   // not exist, a figure that is not positive, a pair of devices without a route.
   explicit Topology(TopologySpec spec);
 
+  // What it was made from, for writers.
+  const TopologySpec& spec() const { return spec_; }
   const std::string& name() const { return spec_.name; }
   const std::string& description() const { return spec_.description; }
   bool given_costs_by_default() const { return spec_.given_costs_by_default; }

@@ -1,0 +1,189 @@
+#include "doppler/device/spec.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/base/file.h"
+#include "doppler/device/presets.h"
+#include "doppler/device/topology_json.h"
+
+namespace doppler::device {
+namespace {
+
+constexpr const char* kExamples[] = {
+    "4xP100",   "4xV100",   "8xV100",      "16xV100",   "8xA100", "4xA100-40GB",
+    "8xH100",   "4xT4",     "8xT4",        "4xA10",     "4xL4",   "2n4xA100",
+    "8n8xA100", "2n8xH100", "2xA100+2xT4", "uniform:4", "cpu:4"};
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+bool same_word(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower(x) == lower(y); });
+}
+
+// Letters to insert, delete or replace, whatever their case.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (lower(a[i]) != lower(b[j]) ? 1 : 0);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+// The few candidates nearest to `text`, best first; equal ones in the order given.
+std::vector<std::string> closest(std::string_view text, std::vector<std::string> candidates) {
+  constexpr std::size_t kShown = 3;
+  std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+    return edit_distance(text, a) < edit_distance(text, b);
+  });
+  if (candidates.size() > kShown) candidates.resize(kShown);
+  return candidates;
+}
+
+// The number that `text` starts with, which is removed. One too large to hold becomes the largest,
+// so that the check of the device count names it.
+std::optional<std::uint64_t> take_number(std::string_view& text) {
+  std::uint64_t number = 0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (result.ec == std::errc::invalid_argument) return std::nullopt;
+  if (result.ec == std::errc::result_out_of_range)
+    number = std::numeric_limits<std::uint64_t>::max();
+  text.remove_prefix(static_cast<std::size_t>(result.ptr - text.data()));
+  return number;
+}
+
+bool take_letter(std::string_view& text, char letter) {
+  if (text.empty() || lower(text.front()) != letter) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+// A part of the form [Nn]MxKIND, whether or not the kind is known.
+struct WrittenPart {
+  PresetPart part;
+  std::string_view counts;  // "2n4x"
+  std::string_view kind;    // "A100-40GB"
+};
+
+std::optional<WrittenPart> split_part(std::string_view text) {
+  WrittenPart written;
+  std::string_view rest = text;
+  auto number = take_number(rest);
+  if (!number) return std::nullopt;
+  if (take_letter(rest, 'n')) {
+    written.part.networked = true;
+    written.part.nodes = *number;
+    number = take_number(rest);
+    if (!number) return std::nullopt;
+  }
+  written.part.gpus = *number;
+  if (!take_letter(rest, 'x') || rest.empty()) return std::nullopt;
+  written.counts = text.substr(0, text.size() - rest.size());
+  written.kind = rest;
+  return written;
+}
+
+// Every name that a kind may be written with: "A100", "A100-80GB", "A100-40GB".
+std::vector<std::pair<std::string, const Accelerator*>> kind_names() {
+  std::vector<std::pair<std::string, const Accelerator*>> names;
+  std::string_view previous;
+  for (const Accelerator& model : accelerators()) {
+    if (model.name != previous) names.emplace_back(model.name, &model);
+    names.emplace_back(fmt::format("{}-{}GB", model.name, model.memory_gib), &model);
+    previous = model.name;
+  }
+  return names;
+}
+
+PresetPart resolve_part(const std::string& spec, const WrittenPart& written) {
+  std::vector<std::string> valid;
+  for (const auto& [name, model] : kind_names()) {
+    if (same_word(name, written.kind)) {
+      PresetPart part = written.part;
+      part.model = model;
+      return part;
+    }
+    valid.push_back(std::string(written.counts) + name);
+  }
+  throw ParameterError(fmt::format(
+      "devices '{}': no kind of device is called '{}'; closest: {}", spec, written.kind,
+      fmt::join(closest(std::string(written.counts) + std::string(written.kind), valid), ", ")));
+}
+
+// The parts of a preset, or nothing where the text does not have a preset's form.
+std::optional<std::vector<WrittenPart>> split_preset(std::string_view spec) {
+  std::vector<WrittenPart> parts;
+  for (std::size_t begin = 0; begin <= spec.size();) {
+    const std::size_t end = std::min(spec.find('+', begin), spec.size());
+    const auto part = split_part(spec.substr(begin, end - begin));
+    if (!part) return std::nullopt;
+    parts.push_back(*part);
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::optional<std::uint64_t> count_after(std::string_view spec, std::string_view prefix) {
+  if (spec.size() <= prefix.size() || !same_word(spec.substr(0, prefix.size()), prefix)) {
+    return std::nullopt;
+  }
+  spec.remove_prefix(prefix.size());
+  const auto count = take_number(spec);
+  return spec.empty() ? count : std::nullopt;
+}
+
+[[noreturn]] void refuse(const std::string& spec) {
+  std::vector<std::string> examples(std::begin(kExamples), std::end(kExamples));
+  throw ParameterError(
+      fmt::format("devices '{}': neither a preset nor a file that exists; closest: {}", spec,
+                  fmt::join(closest(spec, std::move(examples)), ", ")));
+}
+
+}  // namespace
+
+Topology topology_from_spec(const std::string& spec) {
+  if (const auto count = count_after(spec, "uniform:"))
+    return Topology(uniform_topology(spec, *count));
+  if (const auto count = count_after(spec, "cpu:")) return Topology(cpu_topology(spec, *count));
+  // The form of a preset wins over a file of that name, which ./NAME reaches.
+  if (const auto written = split_preset(spec)) {
+    std::vector<PresetPart> parts;
+    for (const WrittenPart& part : *written) parts.push_back(resolve_part(spec, part));
+    return Topology(preset_topology(spec, parts));
+  }
+  std::error_code ignored;
+  if (!std::filesystem::exists(spec, ignored)) refuse(spec);
+  TopologySpec from_file = read_topology_spec(spec, read_file(spec));
+  // Results name their devices as the user did: the file may have been edited since it was written.
+  from_file.name = spec;
+  return make_topology(spec, std::move(from_file));
+}
+
+std::vector<PresetExample> preset_examples() {
+  std::vector<PresetExample> examples;
+  for (const char* spec : kExamples) {
+    examples.push_back({spec, topology_from_spec(spec).description()});
+  }
+  return examples;
+}
+
+}  // namespace doppler::device

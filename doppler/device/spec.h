@@ -1,0 +1,29 @@
+// Devices as a user writes them (SPEC in the command's help):
+//   4xP100, 8xV100, 8xH100      one box; also A100, T4, A10, L4
+//   4xA100-40GB                 with a memory size; without one the larger is meant
+//   2n8xA100                    2 nodes of 8, joined by a network
+//   2xA100+2xT4                 several boxes in one host, or nodes in one network
+//   uniform:4                   4 identical devices, all times from the graph
+//   cpu:4                       4 CPU cores of this machine
+//   machine.json                a topology file (docs/formats/topology.md)
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doppler/device/topology.h"
+
+namespace doppler::device {
+
+// Throws ParameterError where the spec is none of the above, with the closest that are, and
+// InputError where the file is bad. Names of kinds are matched without regard to case.
+Topology topology_from_spec(const std::string& spec);
+
+struct PresetExample {
+  std::string spec;
+  std::string description;
+};
+// One of every sort, for people to look through.
+std::vector<PresetExample> preset_examples();
+
+}  // namespace doppler::device

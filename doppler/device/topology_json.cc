@@ -1,0 +1,407 @@
+#include "doppler/device/topology_json.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "doppler/base/error.h"
+#include "doppler/base/json_object.h"
+#include "doppler/base/json_reader.h"
+#include "doppler/base/json_writer.h"
+
+namespace doppler::device {
+namespace {
+
+constexpr std::string_view kFormat = "doppler.topology";
+constexpr std::uint64_t kVersion = 1;
+
+// A name met in the file and where, so that it can be resolved once everything has been read.
+struct Reference {
+  std::string name;
+  std::size_t position = 0;
+};
+using References = std::vector<Reference>;
+
+// The index of each name of one sort of thing.
+class Names {
+ public:
+  explicit Names(const char* what) : what_(what) {}
+
+  // `position` is that of the thing itself.
+  void add(const JsonReader& reader, const Reference& name, std::size_t position) {
+    if (name.name.empty()) reader.fail_at(position, fmt::format("a {} has no name", what_));
+    const auto index = static_cast<std::uint32_t>(index_.size());
+    if (!index_.try_emplace(name.name, index).second) {
+      reader.fail_at(name.position, fmt::format("two {}s are named '{}'", what_, name.name));
+    }
+  }
+
+  std::uint32_t resolve(const JsonReader& reader, const Reference& name) const {
+    const auto found = index_.find(name.name);
+    if (found == index_.end()) {
+      reader.fail_at(name.position, fmt::format("no {} is named '{}'", what_, name.name));
+    }
+    return found->second;
+  }
+
+ private:
+  const char* what_;
+  std::unordered_map<std::string, std::uint32_t> index_;
+};
+
+class TopologyReader {
+ public:
+  TopologyReader(const std::string& file, std::string_view text) : reader_(file, text) {
+    spec_.name = file;
+  }
+
+  TopologySpec read() {
+    JsonFormatKeys format(kFormat, kVersion);
+    read_json_object(reader_, "the topology", [&](const std::string& key) {
+      if (format.read(reader_, key)) return true;
+      if (key == "name") return spec_.name = reader_.string(), true;
+      if (key == "description") return spec_.description = reader_.string(), true;
+      if (key == "given_costs_by_default") {
+        return spec_.given_costs_by_default = reader_.boolean(), true;
+      }
+      if (key == "kinds") return read_list([&] { read_kind(); });
+      if (key == "groups") return read_list([&] { read_group(); });
+      if (key == "devices") return read_list([&] { read_device(); });
+      if (key == "channels") return read_list([&] { read_channel(); });
+      if (key == "routes") return read_list([&] { read_route(); });
+      if (key == "pairwise_links") {
+        Channel link{.name = "link"};
+        read_json_object(reader_, "the pairwise links",
+                         [&](const std::string& inner) { return read_channel_key(link, inner); });
+        spec_.pairwise_links = std::move(link);
+        return true;
+      }
+      return false;
+    });
+    reader_.finish();
+    format.require(reader_);
+    resolve();
+    return std::move(spec_);
+  }
+
+ private:
+  struct Ways {
+    References egress, ingress;
+  };
+  struct DeviceNames {
+    Reference kind, group;
+    Ways ways;
+  };
+  struct RouteNames {
+    Reference from, to;
+    References channels;
+  };
+
+  template <class ReadElement>
+  bool read_list(const ReadElement& read_element) {
+    reader_.begin_array();
+    while (reader_.next_element()) read_element();
+    return true;
+  }
+
+  Reference read_reference() {
+    Reference reference{.name = reader_.string()};
+    reference.position = reader_.position();
+    return reference;
+  }
+
+  References read_references() {
+    References references;
+    read_list([&] { references.push_back(read_reference()); });
+    return references;
+  }
+
+  void require(bool there, std::size_t position, const char* what) const {
+    if (!there) reader_.fail_at(position, what);
+  }
+
+  Efficiency read_efficiency() {
+    Efficiency efficiency;
+    read_json_object(reader_, "an efficiency", [&](const std::string& key) {
+      if (key == "compute") return efficiency.compute = reader_.number(), true;
+      if (key == "memory") return efficiency.memory = reader_.number(), true;
+      return false;
+    });
+    return efficiency;
+  }
+
+  DeviceClass read_class() {
+    const std::string name = reader_.string();
+    for (const DeviceClass each : {DeviceClass::kCpu, DeviceClass::kAccelerator}) {
+      if (name == class_name(each)) return each;
+    }
+    reader_.fail(fmt::format("class '{}': must be 'cpu' or 'accelerator'", name));
+  }
+
+  void read_kind() {
+    DeviceKind kind;
+    Reference name;
+    const std::size_t position = read_json_object(reader_, "a kind", [&](const std::string& key) {
+      if (key == "name") return name = read_reference(), true;
+      if (key == "class") return kind.device_class = read_class(), true;
+      if (key == "peak_flops") return kind.peak_flops = reader_.number(), true;
+      if (key == "memory_bandwidth") return kind.memory_bandwidth = reader_.number(), true;
+      if (key == "launch_overhead_seconds") {
+        return kind.launch_overhead_seconds = reader_.number(), true;
+      }
+      if (key == "efficiency") return kind.default_efficiency = read_efficiency(), true;
+      if (key == "efficiency_by_op") {
+        reader_.begin_object();
+        while (const auto op = reader_.next_key()) {
+          const std::string op_name(*op);
+          kind.efficiency_by_op[op_name] = read_efficiency();
+        }
+        return true;
+      }
+      return false;
+    });
+    kind_names_.add(reader_, name, position);
+    kind.name = name.name;
+    spec_.kinds.push_back(std::move(kind));
+  }
+
+  bool read_way_key(Ways& ways, const std::string& key) {
+    if (key == "egress") return ways.egress = read_references(), true;
+    if (key == "ingress") return ways.ingress = read_references(), true;
+    return false;
+  }
+
+  void read_group() {
+    Reference name;
+    Ways ways;
+    const std::size_t position = read_json_object(reader_, "a group", [&](const std::string& key) {
+      if (key == "name") return name = read_reference(), true;
+      return read_way_key(ways, key);
+    });
+    group_names_.add(reader_, name, position);
+    spec_.groups.push_back({.name = name.name});
+    group_ways_.push_back(std::move(ways));
+  }
+
+  void read_device() {
+    Device device;
+    DeviceNames names;
+    Reference name;
+    const std::size_t position = read_json_object(reader_, "a device", [&](const std::string& key) {
+      if (key == "name") return name = read_reference(), true;
+      if (key == "kind") return names.kind = read_reference(), true;
+      if (key == "group") return names.group = read_reference(), true;
+      if (key == "memory_bytes") {
+        return device.memory_bytes = reader_.unsigned_integer(kUnlimitedMemory), true;
+      }
+      return read_way_key(names.ways, key);
+    });
+    device_names_.add(reader_, name, position);
+    require(!names.kind.name.empty(), position, "the device has no kind");
+    device.name = name.name;
+    spec_.devices.push_back(std::move(device));
+    device_parts_.push_back(std::move(names));
+  }
+
+  bool read_channel_key(Channel& channel, const std::string& key) {
+    if (key == "bandwidth") return channel.bandwidth = reader_.number(), true;
+    if (key == "latency_seconds") return channel.latency_seconds = reader_.number(), true;
+    if (key == "capacity") {
+      channel.capacity = static_cast<std::uint32_t>(reader_.unsigned_integer(UINT32_MAX));
+      return true;
+    }
+    return false;
+  }
+
+  void read_channel() {
+    Channel channel;
+    Reference name;
+    const std::size_t position =
+        read_json_object(reader_, "a channel", [&](const std::string& key) {
+          if (key == "name") return name = read_reference(), true;
+          return read_channel_key(channel, key);
+        });
+    channel_names_.add(reader_, name, position);
+    channel.name = name.name;
+    spec_.channels.push_back(std::move(channel));
+  }
+
+  void read_route() {
+    RouteNames route;
+    const std::size_t position = read_json_object(reader_, "a route", [&](const std::string& key) {
+      if (key == "from") return route.from = read_reference(), true;
+      if (key == "to") return route.to = read_reference(), true;
+      if (key == "channels") return route.channels = read_references(), true;
+      return false;
+    });
+    require(!route.from.name.empty() && !route.to.name.empty(), position,
+            "a route needs 'from' and 'to'");
+    routes_.push_back(std::move(route));
+  }
+
+  std::vector<ChannelId> resolve_channels(const References& references) const {
+    std::vector<ChannelId> channels;
+    for (const Reference& reference : references) {
+      channels.push_back(ChannelId(channel_names_.resolve(reader_, reference)));
+    }
+    return channels;
+  }
+
+  void resolve() {
+    for (std::size_t g = 0; g < group_ways_.size(); ++g) {
+      spec_.groups[g].egress = resolve_channels(group_ways_[g].egress);
+      spec_.groups[g].ingress = resolve_channels(group_ways_[g].ingress);
+    }
+    for (std::size_t d = 0; d < device_parts_.size(); ++d) {
+      const DeviceNames& names = device_parts_[d];
+      Device& device = spec_.devices[d];
+      device.kind = kind_names_.resolve(reader_, names.kind);
+      if (!names.group.name.empty()) device.group = group_names_.resolve(reader_, names.group);
+      device.egress = resolve_channels(names.ways.egress);
+      device.ingress = resolve_channels(names.ways.ingress);
+    }
+    for (const RouteNames& route : routes_) {
+      spec_.routes.push_back({DeviceId(device_names_.resolve(reader_, route.from)),
+                              DeviceId(device_names_.resolve(reader_, route.to)),
+                              resolve_channels(route.channels)});
+    }
+  }
+
+  JsonReader reader_;
+  TopologySpec spec_;
+  Names kind_names_{"kind"}, group_names_{"group"}, device_names_{"device"},
+      channel_names_{"channel"};
+  std::vector<Ways> group_ways_;           // by group
+  std::vector<DeviceNames> device_parts_;  // by device
+  std::vector<RouteNames> routes_;
+};
+
+class TopologyWriter {
+ public:
+  explicit TopologyWriter(const TopologySpec& spec) : spec_(spec) {}
+
+  std::string write() {
+    check_names(spec_.kinds, "kinds");
+    check_names(spec_.groups, "groups");
+    check_names(spec_.channels, "channels");
+    json_.begin_object();
+    json_.field("format", kFormat).field("version", kVersion);
+    json_.field("name", spec_.name).field("description", spec_.description);
+    if (spec_.given_costs_by_default) json_.field("given_costs_by_default", true);
+    write_list("kinds", spec_.kinds, [&](const DeviceKind& kind) { write_kind(kind); });
+    write_list("channels", spec_.channels, [&](const Channel& channel) {
+      json_.field("name", channel.name);
+      write_channel(channel);
+    });
+    write_list("groups", spec_.groups, [&](const Group& group) {
+      json_.field("name", group.name);
+      write_channels("egress", group.egress);
+      write_channels("ingress", group.ingress);
+    });
+    write_list("devices", spec_.devices, [&](const Device& device) { write_device(device); });
+    write_list("routes", spec_.routes, [&](const RouteSpec& route) {
+      json_.field("from", spec_.devices[route.from.index()].name);
+      json_.field("to", spec_.devices[route.to.index()].name);
+      write_channels("channels", route.channels);
+    });
+    if (spec_.pairwise_links) {
+      json_.key("pairwise_links").begin_object(JsonLayout::kCompact);
+      write_channel(*spec_.pairwise_links);
+      json_.end_object();
+    }
+    json_.end_object();
+    return json_.take();
+  }
+
+ private:
+  template <class T>
+  static void check_names(const std::vector<T>& items, const char* what) {
+    std::unordered_map<std::string_view, bool> seen;
+    for (const T& item : items) {
+      if (!item.name.empty() && seen.try_emplace(item.name, true).second) continue;
+      throw ParameterError(fmt::format(
+          "cannot write the topology: its {} need names that differ, not '{}'", what, item.name));
+    }
+  }
+
+  // One element a line; nothing at all where the list is empty.
+  template <class T, class Write>
+  void write_list(const char* key, const std::vector<T>& items, const Write& write) {
+    if (items.empty()) return;
+    json_.key(key).begin_array();
+    for (const T& item : items) {
+      json_.begin_object(JsonLayout::kCompact);
+      write(item);
+      json_.end_object();
+    }
+    json_.end_array();
+  }
+
+  void write_efficiency(std::string_view key, const Efficiency& efficiency) {
+    json_.key(key).begin_object(JsonLayout::kCompact);
+    json_.field("compute", efficiency.compute).field("memory", efficiency.memory);
+    json_.end_object();
+  }
+
+  void write_kind(const DeviceKind& kind) {
+    json_.field("name", kind.name).field("class", class_name(kind.device_class));
+    if (kind.peak_flops) json_.field("peak_flops", *kind.peak_flops);
+    if (kind.memory_bandwidth) json_.field("memory_bandwidth", *kind.memory_bandwidth);
+    json_.field("launch_overhead_seconds", kind.launch_overhead_seconds);
+    write_efficiency("efficiency", kind.default_efficiency);
+    if (kind.efficiency_by_op.empty()) return;
+    json_.key("efficiency_by_op").begin_object(JsonLayout::kCompact);
+    for (const auto& [op, efficiency] : kind.efficiency_by_op) write_efficiency(op, efficiency);
+    json_.end_object();
+  }
+
+  void write_channel(const Channel& channel) {
+    if (channel.bandwidth) json_.field("bandwidth", *channel.bandwidth);
+    json_.field("latency_seconds", channel.latency_seconds).field("capacity", channel.capacity);
+  }
+
+  void write_channels(const char* key, const std::vector<ChannelId>& channels) {
+    if (channels.empty()) return;
+    json_.key(key).begin_array(JsonLayout::kCompact);
+    for (const ChannelId channel : channels) json_.value(spec_.channels[channel.index()].name);
+    json_.end_array();
+  }
+
+  void write_device(const Device& device) {
+    json_.field("name", device.name).field("kind", spec_.kinds[device.kind].name);
+    if (device.memory_bytes != kUnlimitedMemory) json_.field("memory_bytes", device.memory_bytes);
+    json_.field("group", spec_.groups[device.group].name);
+    write_channels("egress", device.egress);
+    write_channels("ingress", device.ingress);
+  }
+
+  const TopologySpec& spec_;
+  JsonWriter json_;
+};
+
+}  // namespace
+
+TopologySpec read_topology_spec(const std::string& file, std::string_view text) {
+  return TopologyReader(file, text).read();
+}
+
+Topology make_topology(const std::string& file, TopologySpec spec) {
+  try {
+    return Topology(std::move(spec));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", file, error.what()));
+  }
+}
+
+Topology read_topology_json(const std::string& file, std::string_view text) {
+  return make_topology(file, read_topology_spec(file, text));
+}
+
+std::string write_topology_json(const Topology& topology) {
+  return TopologyWriter(topology.spec()).write();
+}
+
+}  // namespace doppler::device

@@ -1,0 +1,120 @@
+#include "doppler/device/topology_json.h"
+
+#include <gtest/gtest.h>
+
+#include "doppler/base/error.h"
+#include "doppler/device/spec.h"
+
+namespace doppler::device {
+namespace {
+
+std::string error_of(const std::string& text) {
+  try {
+    read_topology_json("t.json", text);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// Wraps the middle of a topology file in its fixed keys.
+std::string file(const std::string& rest) {
+  return "{\"format\": \"doppler.topology\", \"version\": 1,\n" + rest + "}";
+}
+
+TEST(TopologyJson, WhatIsWrittenReadsBackTheSame) {
+  for (const char* spec : {"4xP100", "8xV100", "8xT4", "2n8xV100", "2xA100+2xT4", "uniform:3",
+                           "cpu:2", "2n4xA100-40GB"}) {
+    const Topology topology = topology_from_spec(spec);
+    const std::string text = write_topology_json(topology);
+    const Topology again = read_topology_json("t.json", text);
+    EXPECT_EQ(again.hash(), topology.hash()) << spec;
+    EXPECT_EQ(again.name(), spec);
+    EXPECT_EQ(again.description(), topology.description());
+    EXPECT_EQ(again.given_costs_by_default(), topology.given_costs_by_default());
+    EXPECT_EQ(write_topology_json(again), text) << spec;
+  }
+}
+
+TEST(TopologyJson, NamesMayComeBeforeWhatTheyName) {
+  const Topology topology = read_topology_json("t.json", file(R"(
+    "routes": [{"from": "b", "to": "a", "channels": ["slow"]}],
+    "devices": [{"name": "a", "kind": "fast", "egress": ["up"], "group": "g2"},
+                {"name": "b", "kind": "cheap", "memory_bytes": 100, "ingress": ["down"]}],
+    "groups": [{"name": "g1"}, {"name": "g2", "egress": ["bridge"]}],
+    "channels": [{"name": "up", "bandwidth": 1e9}, {"name": "down"}, {"name": "slow", "capacity": 2},
+                 {"name": "bridge", "latency_seconds": 0.5}],
+    "kinds": [{"name": "cheap", "class": "cpu"},
+              {"name": "fast", "peak_flops": 1e12, "efficiency_by_op": {"add": {"memory": 0.5}}}])"));
+  ASSERT_EQ(topology.device_count(), 2u);
+  EXPECT_EQ(topology.name(), "t.json");
+  EXPECT_EQ(topology.kind(DeviceId(0)).name, "fast");
+  EXPECT_EQ(topology.kind(DeviceId(1)).device_class, DeviceClass::kCpu);
+  EXPECT_EQ(topology.device(DeviceId(0)).memory_bytes, kUnlimitedMemory);
+  EXPECT_EQ(topology.device(DeviceId(1)).memory_bytes, 100u);
+  EXPECT_EQ(topology.kind(DeviceId(0)).efficiency_by_op.at("add").memory, 0.5);
+  std::vector<ChannelId> route;
+  topology.route(DeviceId(0), DeviceId(1), route);  // a's way out, g2's way out, b's way in
+  EXPECT_EQ(route, (std::vector{ChannelId(0), ChannelId(3), ChannelId(1)}));
+  topology.route(DeviceId(1), DeviceId(0), route);
+  EXPECT_EQ(route, (std::vector{ChannelId(2)}));
+  EXPECT_EQ(topology.channel(ChannelId(2)).capacity, 2u);
+}
+
+TEST(TopologyJson, ThreeProcessorsWithTimesFromTheGraph) {
+  const Topology topology = read_topology_json("t.json", file(R"(
+    "given_costs_by_default": true,
+    "kinds": [{"name": "P1"}, {"name": "P2"}, {"name": "P3"}],
+    "devices": [{"name": "p1", "kind": "P1"}, {"name": "p2", "kind": "P2"}, {"name": "p3", "kind": "P3"}],
+    "pairwise_links": {})"));
+  EXPECT_TRUE(topology.pairwise_links());
+  EXPECT_TRUE(topology.given_costs_by_default());
+  EXPECT_FALSE(topology.channel(ChannelId(1)).bandwidth);
+}
+
+TEST(TopologyJson, BadFilesAreRefusedWithTheirPlace) {
+  const std::string kinds = R"("kinds": [{"name": "k"}], )";
+  EXPECT_EQ(error_of("{}"), "t.json:1:1: not a doppler.topology file: no key 'format'");
+  EXPECT_EQ(error_of(R"({"format": "doppler.graph"})"),
+            "t.json:1:12: the format is 'doppler.graph', expected 'doppler.topology'");
+  EXPECT_EQ(error_of(R"({"format": "doppler.topology", "version": 2})"),
+            "t.json:1:43: version 2 of doppler.topology is not known here (the newest is 1): use a "
+            "newer doppler");
+  EXPECT_EQ(error_of(file(R"("kinds": [{"name": "k", "color": 1}])")),
+            "t.json:2:25: unknown key 'color' in a kind");
+  EXPECT_EQ(error_of(file(R"("name": "x", "name": "y")")),
+            "t.json:2:14: key 'name' stands twice in the topology");
+  EXPECT_EQ(error_of(file(R"("kinds": [{"name": "k"}, {"name": "k"}])")),
+            "t.json:2:35: two kinds are named 'k'");
+  EXPECT_EQ(error_of(file(R"("kinds": [{"class": "gpu"}])")),
+            "t.json:2:21: class 'gpu': must be 'cpu' or 'accelerator'");
+  EXPECT_EQ(error_of(file(R"("kinds": [{}])")), "t.json:2:11: a kind has no name");
+  EXPECT_EQ(error_of(file(kinds + R"("devices": [{"name": "a"}])")),
+            "t.json:2:39: the device has no kind");
+  EXPECT_EQ(error_of(file(kinds + R"("devices": [{"name": "a", "kind": "q"}])")),
+            "t.json:2:61: no kind is named 'q'");
+  EXPECT_EQ(error_of(file(kinds + R"("devices": [{"name": "a", "kind": "k", "egress": ["c"]}])")),
+            "t.json:2:77: no channel is named 'c'");
+  EXPECT_EQ(error_of(file(
+                kinds + R"("devices": [{"name": "a", "kind": "k"}, {"name": "b", "kind": "k"}])")),
+            "t.json: no route from 'a' to 'b'");
+  EXPECT_EQ(error_of(file(R"("devices": [)")), "t.json:2:13: not a JSON value");
+  EXPECT_EQ(error_of(file("")), "t.json:2:1: expected a key in double quotes");
+  EXPECT_EQ(error_of(R"({"format": "doppler.topology", "version": 1})"),
+            "t.json: a topology needs at least one device");
+  EXPECT_EQ(error_of(file(kinds + R"("devices": [{"name": "a", "kind": "k"}],
+  "channels": [{"name": "c", "bandwidth": -1}])")),
+            "t.json: channel 'c': the bandwidth must be positive");
+}
+
+TEST(TopologyJson, NamelessChannelsCannotBeWritten) {
+  TopologySpec spec;
+  spec.kinds.push_back({.name = "k"});
+  spec.channels.resize(2);
+  spec.devices.push_back({.name = "a", .egress = {ChannelId(0)}});
+  spec.devices.push_back({.name = "b", .egress = {ChannelId(1)}});
+  EXPECT_THROW(write_topology_json(Topology(spec)), ParameterError);
+}
+
+}  // namespace
+}  // namespace doppler::device
