@@ -1,0 +1,59 @@
+// Placements as JSON files (docs/formats/placement.md): what they were made for, and a device and a
+// priority for every node, by name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/schedule/placement.h"
+
+namespace doppler::schedule {
+
+// What a placement was made for and by.
+struct PlacementOrigin {
+  std::string graph;    // path
+  std::string devices;  // spec
+  std::uint64_t graph_hash = 0;
+  std::uint64_t topology_hash = 0;
+  cost::LinkMode links = cost::LinkMode::kChannel;
+  cost::CostSource costs = cost::CostSource::kAutomatic;
+  std::string method;
+  std::uint64_t seed = 0;
+  std::optional<double> makespan = std::nullopt;  // nominal
+  std::string time_unit = "s";
+};
+
+struct PlacementFile {
+  PlacementOrigin origin;
+  Placement placement;
+};
+
+// The origin's hashes, links, costs and time unit, as the problem has them.
+PlacementOrigin origin_of(const cost::Problem& problem, std::string graph_path,
+                          std::string devices);
+
+// "free", "channel"; "automatic", "given", "roofline".
+std::string_view links_name(cost::LinkMode links);
+std::string_view costs_name(cost::CostSource costs);
+
+// Throws ParameterError where a priority is not finite. REQUIRES: the placement is for this
+// problem.
+std::string write_placement_json(const cost::Problem& problem, const PlacementFile& file);
+
+// Everything but the assignment and the priorities, to make the problem from.
+PlacementOrigin read_placement_origin(const std::string& file, std::string_view text);
+
+// Resolves names in the problem. Throws InputError with the place where a node or device is
+// unknown, or a node is left out or stands twice. A file without priorities gets b-levels.
+//
+// A file made for a graph or devices with another hash, or with other links or costs, is not
+// refused where all names match; `warnings` gets a line for each. Constraints are not checked here:
+// see check_placement.
+PlacementFile read_placement_json(const std::string& file, std::string_view text,
+                                  const cost::Problem& problem, std::vector<std::string>& warnings);
+
+}  // namespace doppler::schedule
