@@ -1,5 +1,6 @@
 #include "doppler/schedule/placement_json.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +62,23 @@ TEST(PlacementJson, WhatIsWrittenReadsBackTheSame) {
   EXPECT_EQ(origin.costs, cost::CostSource::kGiven);
   EXPECT_EQ(origin.seed, UINT64_MAX);
   EXPECT_EQ(origin.makespan, 1.0 / 3.0);
+}
+
+// Large enough that a search through all nodes for each of them would not come back.
+TEST(PlacementJson, AHundredThousandNodes) {
+  graph::GraphBuilder builder;
+  constexpr std::size_t kNodes = 100'000;
+  Placement placement;
+  for (std::size_t v = 0; v < kNodes; ++v) {
+    builder.add_node({.name = fmt::format("layer{}/matmul.{}", v % 977, v), .time = 1.0});
+    placement.device.push_back(DeviceId::of(v % 64));
+    placement.priority.push_back(1.0 / static_cast<double>(v + 3));
+  }
+  const auto problem = test::uniform_problem(std::move(builder).build(), 64, cost::LinkMode::kFree);
+  const std::string text = write_placement_json(
+      *problem, {.origin = origin_of(*problem, "g", "uniform:64"), .placement = placement});
+  std::vector<std::string> warnings;
+  EXPECT_EQ(read_placement_json("p.json", text, *problem, warnings).placement, placement);
 }
 
 TEST(PlacementJson, WithoutPrioritiesItGetsBLevels) {
