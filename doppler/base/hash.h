@@ -24,7 +24,8 @@ class Hasher {
       bytes.remove_prefix(8);
     }
     std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), bytes.size());
+    // An empty view may be a null pointer, which memcpy must not be given.
+    if (!bytes.empty()) std::memcpy(&word, bytes.data(), bytes.size());
     add_word(word);
   }
 
