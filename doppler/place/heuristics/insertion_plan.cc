@@ -1,0 +1,64 @@
+#include "doppler/place/heuristics/insertion_plan.h"
+
+#include <algorithm>
+
+namespace doppler::place {
+
+using cost::kInfinity;
+
+InsertionPlan::InsertionPlan(const Destinations& destinations)
+    : problem_(destinations.problem()),
+      arrival_(destinations),
+      gaps_(problem_.device_count()),
+      end_(problem_.node_count(), 0.0),
+      unit_device_(problem_.unit_count()) {
+  placement_.device.resize(problem_.node_count());
+  placement_.priority.resize(problem_.node_count());
+}
+
+void InsertionPlan::place(NodeId node, std::span<const double> bias) {
+  const auto arrival = arrival_.at_devices(node, placement_.device, end_);
+  const double* times = problem_.compute_row(node);
+  DeviceId& settled = unit_device_[problem_.unit_of(node)];
+  const auto candidates =
+      settled.valid() ? std::span<const DeviceId>(&settled, 1) : problem_.allowed_devices(node);
+  const auto after_start = [&](DeviceId device) {  // what a device adds to a start there
+    return times[problem_.column(device)] + (bias.empty() ? 0.0 : bias[device.index()]);
+  };
+
+  // Appending after everything planned is always possible. The best device that way bounds the
+  // answer, so that a gap is searched only where it could still win, and no further than that.
+  double best_value = kInfinity;
+  for (const DeviceId device : candidates) {
+    const double start = std::max(arrival[device.index()], gaps_[device.index()].busy_until());
+    best_value = std::min(best_value, start + after_start(device));
+  }
+  DeviceId best;
+  double best_start = 0.0;
+  for (const DeviceId device : candidates) {
+    const double rest = after_start(device);
+    const double ready = arrival[device.index()];
+    if (ready + rest > best_value || (best.valid() && ready + rest == best_value)) continue;
+    // A hair more than what the bound allows, since (bound - rest) + rest may round below the
+    // bound.
+    const double latest = (best_value - rest) + 1e-9 * best_value;
+    const double start =
+        gaps_[device.index()].earliest_start(ready, times[problem_.column(device)], latest);
+    const double value = start + rest;
+    if (value < best_value || (value == best_value && !best.valid())) {
+      best = device;
+      best_start = start;
+      best_value = value;
+    }
+  }
+
+  const double time = times[problem_.column(best)];
+  gaps_[best.index()].take(best_start, time);
+  settled = best;
+  placement_.device[node.index()] = best;
+  placement_.priority[node.index()] = -best_start;
+  end_[node.index()] = best_start + time;
+  makespan_ = std::max(makespan_, end_[node.index()]);
+}
+
+}  // namespace doppler::place

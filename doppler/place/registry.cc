@@ -1,0 +1,48 @@
+#include "doppler/place/registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/place/methods.h"
+
+namespace doppler::place {
+
+void Registry::add(std::unique_ptr<Placer> placer) {
+  DOPPLER_CHECK(placer != nullptr);
+  placers_.push_back(std::move(placer));
+}
+
+const Placer& Registry::find(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const auto& placer : placers_) {
+    if (placer->name() == name) return *placer;
+    names.push_back(placer->name());
+  }
+  throw ParameterError(
+      fmt::format("unknown method '{}'; there are {}", name, fmt::join(names, ", ")));
+}
+
+std::vector<const Placer*> Registry::all() const {
+  std::vector<const Placer*> placers;
+  for (const auto& placer : placers_) placers.push_back(placer.get());
+  return placers;
+}
+
+Registry classical_methods() {
+  Registry registry;
+  registry.add(make_single());
+  registry.add(make_random());
+  registry.add(make_round_robin());
+  registry.add(make_critical_path());
+  registry.add(make_heft());
+  registry.add(make_peft());
+  registry.add(make_metis());
+  registry.add(make_enumerative());
+  registry.add(make_exact());
+  return registry;
+}
+
+}  // namespace doppler::place

@@ -1,0 +1,40 @@
+// Lower bounds on the makespan of every run whose assignment extends a partial one. For branch and
+// bound on small problems: a call costs edges x devices^2. Not thread safe.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/place/search/machine_bound.h"
+
+namespace doppler::place {
+
+class AssignmentBounds {
+ public:
+  // `problem` must outlive this object.
+  explicit AssignmentBounds(const cost::Problem& problem);
+
+  // `device` has an invalid id where a node is not placed yet. May return any value >= limit where
+  // the bound is at least `limit`.
+  double lower_bound(std::span<const DeviceId> device, double limit);
+
+ private:
+  double& head(std::size_t node, std::size_t device) { return head_[node * devices_ + device]; }
+  double& tail(std::size_t node, std::size_t device) { return tail_[node * devices_ + device]; }
+  std::span<const DeviceId> domain(NodeId node, const DeviceId& fixed) const {
+    return fixed.valid() ? std::span<const DeviceId>(&fixed, 1) : problem_.allowed_devices(node);
+  }
+  void compute_tails(std::span<const DeviceId> device);
+  double compute_heads(std::span<const DeviceId> device, double limit);
+
+  const cost::Problem& problem_;
+  const std::size_t devices_;
+  // By (node, device): the least time from the start of the run to the node's start there, infinite
+  // where no run below the limit has it there; and the least time from its end to the end of the
+  // run.
+  std::vector<double> head_, tail_;
+  std::vector<MachineJob> machine_;
+};
+
+}  // namespace doppler::place
