@@ -30,10 +30,10 @@ struct PlaceRequest {
   // number and seed give the same bits on any number of threads.
   std::uint64_t max_evaluations = 0;
   // Polled at points where the best so far can be kept. One-pass methods ignore a deadline.
-  StopToken stop;
+  StopToken stop = {};
   int threads = 1;
   // Called now and then from the calling thread, where set.
-  std::function<void(const Progress&)> progress;
+  std::function<void(const Progress&)> progress = {};
 };
 
 struct PlaceResult {

@@ -1,0 +1,40 @@
+// The 10-task examples of the HEFT and PEFT papers on three different processors.
+#include <gtest/gtest.h>
+
+#include "doppler/place/methods.h"
+#include "doppler/schedule/placement.h"
+#include "doppler/sim/simulator.h"
+#include "support/place_support.h"
+#include "support/shared_graphs.h"
+
+namespace doppler::place {
+namespace {
+
+struct Case {
+  const char* file;
+  double heft, peft, optimum;  // published, and recomputed by the collectors of the graphs
+};
+
+class Canonical : public testing::TestWithParam<Case> {};
+
+TEST_P(Canonical, MethodsGiveThePublishedMakespans) {
+  const auto path = test::shared_graph(GetParam().file);
+  if (!path) GTEST_SKIP() << "the shared graphs are not here";
+  const auto problem = test::canonical_problem(*path);
+  sim::Simulator simulator(*problem);
+  const auto makespan = [&](const Placer& placer) {
+    return simulator.makespan(placer.place(*problem, {}).placement, cost::kInfinity);
+  };
+  EXPECT_EQ(makespan(*make_heft()), GetParam().heft);
+  EXPECT_EQ(makespan(*make_peft()), GetParam().peft);
+  const PlaceResult exact = make_exact()->place(*problem, {});
+  EXPECT_EQ(simulator.makespan(exact.placement, cost::kInfinity), GetParam().optimum);
+  EXPECT_TRUE(exact.proved_optimal);
+}
+
+INSTANTIATE_TEST_SUITE_P(Papers, Canonical,
+                         testing::Values(Case{"canonical/heft10.json", 80, 85, 73},
+                                         Case{"canonical/peft10.json", 133, 122, 113}));
+
+}  // namespace
+}  // namespace doppler::place
