@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <queue>
+#include <optional>
 #include <utility>
 
 #include "doppler/base/parallel.h"
@@ -124,6 +124,37 @@ class ListScheduler {
   std::vector<Entry> ready_;  // a heap
 };
 
+// Bytes that do not fit, then the makespan: what fits comes first.
+using Score = std::pair<double, double>;
+
+// Not thread safe.
+class Judge {
+ public:
+  explicit Judge(const cost::Problem& problem) {
+    if (problem.memory_can_bind()) {
+      gauge_.emplace(problem);
+    } else {
+      simulator_.emplace(problem);
+    }
+  }
+  // May return infinity for a placement that is no better than `best`.
+  Score score(const Placement& placement, const Score& best) {
+    if (simulator_) return {0.0, simulator_->makespan(placement, best.second)};
+    const double excess = gauge_->excess_bytes(placement);
+    return {excess, gauge_->makespan()};
+  }
+
+ private:
+  std::optional<sim::Simulator> simulator_;
+  std::optional<FitGauge> gauge_;
+};
+
+struct Lane {
+  Score score = {cost::kInfinity, cost::kInfinity};
+  std::size_t repetition = 0;
+  Placement placement = {};
+};
+
 class CriticalPath final : public Placer {
  public:
   std::string_view name() const override { return "critical-path"; }
@@ -137,32 +168,25 @@ class CriticalPath final : public Placer {
     const std::size_t count = repetitions(problem);
 
     // Each lane runs every lanes-th repetition; which is best does not depend on their number.
-    struct Lane {
-      double makespan = cost::kInfinity;
-      std::size_t repetition = 0;
-      Placement placement;
-    };
     std::vector<Lane> lanes(std::clamp<std::size_t>(request.threads, 1, count));
     parallel_for(lanes.size(), request.threads, [&](std::size_t l) {
-      Lane& lane = lanes[l];
       ListScheduler scheduler(destinations, rank);
-      sim::Simulator simulator(problem);
+      Judge judge(problem);
       Placement placement;
       for (std::size_t i = l; i < count; i += lanes.size()) {
         scheduler.run(Rng::stream(request.seed, i), placement);
-        const double makespan = simulator.makespan(placement, lane.makespan);
-        if (makespan < lane.makespan) {
-          lane.makespan = makespan;
-          lane.repetition = i;
-          std::swap(lane.placement, placement);
-        }
+        const Score score = judge.score(placement, lanes[l].score);
+        if (score < lanes[l].score) lanes[l] = {score, i, placement};
       }
     });
     Lane& best = *std::min_element(lanes.begin(), lanes.end(), [](const Lane& a, const Lane& b) {
-      return std::pair(a.makespan, a.repetition) < std::pair(b.makespan, b.repetition);
+      return std::pair(a.score, a.repetition) < std::pair(b.score, b.repetition);
     });
     PlaceResult result;
-    result.placement = make_feasible(problem, std::move(best.placement), request.seed);
+    result.placement = std::move(best.placement);
+    if (best.score.first > 0.0) {
+      result.placement = make_feasible(problem, std::move(result.placement), request.seed);
+    }
     result.evaluations = count;
     result.note = fmt::format("best of {}", count);
     return result;

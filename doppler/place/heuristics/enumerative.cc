@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <unordered_map>
 
 #include "doppler/base/rng.h"
 #include "doppler/place/device_speeds.h"
@@ -37,6 +36,7 @@ class StagePlacer {
         shares_(speed_shares(problem, MeanCosts(problem))),
         device_(problem.node_count()),
         load_(problem.device_count(), 0.0),
+        copies_(problem.tensor_count()),
         taken_(problem.unit_count(), false),
         count_(problem.device_count()),
         quota_(problem.device_count()) {}
@@ -70,6 +70,10 @@ class StagePlacer {
     std::uint32_t unit;
     std::size_t first_input, last_input;  // in inputs_
     DeviceId device = {};
+  };
+  struct Copy {  // of a tensor on a device other than its producer's
+    DeviceId device;
+    std::uint32_t users;  // units of this and earlier stages that read it there
   };
   struct Quota {
     std::size_t least;  // nodes of this stage that the device takes for sure
@@ -145,8 +149,11 @@ class StagePlacer {
     if (--count_[device.index()] >= quota_[device.index()].least) ++left_over_;
   }
 
-  std::uint64_t copy_key(const Input& input, DeviceId device) const {
-    return input.edge->tensor.value() * std::uint64_t{problem_.device_count()} + device.value();
+  Copy* find_copy(TensorId tensor, DeviceId device) {
+    for (Copy& copy : copies_[tensor.index()]) {
+      if (copy.device == device) return &copy;
+    }
+    return nullptr;
   }
   double transfer(const Input& input, DeviceId to) const {
     return problem_.transfer_time(*input.edge, input.from, to);
@@ -159,11 +166,11 @@ class StagePlacer {
     }
     return extra;
   }
-  double added_cost(const Item& item, DeviceId device) const {
+  double added_cost(const Item& item, DeviceId device) {
     double cost = slowness(item, device);
     for (std::size_t i = item.first_input; i < item.last_input; ++i) {
       const Input& input = inputs_[i];
-      if (input.from != device && !copies_.contains(copy_key(input, device))) {
+      if (input.from != device && !find_copy(input.edge->tensor, device)) {
         cost += transfer(input, device);
       }
     }
@@ -175,7 +182,11 @@ class StagePlacer {
     double cost = slowness(item, device);
     for (std::size_t i = item.first_input; i < item.last_input; ++i) {
       const Input& input = inputs_[i];
-      if (input.from != device && copies_[copy_key(input, device)]++ == 0) {
+      if (input.from == device) continue;
+      if (Copy* copy = find_copy(input.edge->tensor, device)) {
+        ++copy->users;
+      } else {
+        copies_[input.edge->tensor.index()].push_back({device, 1});
         cost += transfer(input, device);
       }
     }
@@ -186,9 +197,11 @@ class StagePlacer {
     for (std::size_t i = item.first_input; i < item.last_input; ++i) {
       const Input& input = inputs_[i];
       if (input.from == item.device) continue;
-      const auto copy = copies_.find(copy_key(input, item.device));
-      if (--copy->second > 0) continue;
-      copies_.erase(copy);
+      Copy* copy = find_copy(input.edge->tensor, item.device);
+      if (--copy->users > 0) continue;
+      auto& copies = copies_[input.edge->tensor.index()];
+      *copy = copies.back();
+      copies.pop_back();
       cost += transfer(input, item.device);
     }
     return cost;
@@ -280,12 +293,11 @@ class StagePlacer {
 
   const cost::Problem& problem_;
   Rng rng_;
-  std::vector<double> shares_;    // by device
-  std::vector<DeviceId> device_;  // by node
-  std::vector<double> load_;      // by device: compute time of earlier stages
-  // How many units of this and earlier stages use the copy of a tensor on a device.
-  std::unordered_map<std::uint64_t, std::uint32_t> copies_;
-  std::vector<bool> taken_;  // by unit: in this or an earlier stage
+  std::vector<double> shares_;             // by device
+  std::vector<DeviceId> device_;           // by node
+  std::vector<double> load_;               // by device: compute time of earlier stages
+  std::vector<std::vector<Copy>> copies_;  // by tensor
+  std::vector<bool> taken_;                // by unit: in this or an earlier stage
 
   // Of the current stage.
   std::vector<Item> items_;
