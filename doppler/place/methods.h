@@ -19,6 +19,9 @@ std::unique_ptr<Placer> make_metis();
 std::unique_ptr<Placer> make_enumerative();
 
 // search/
+std::unique_ptr<Placer> make_anneal();
+std::unique_ptr<Placer> make_lns();
 std::unique_ptr<Placer> make_exact();
+std::unique_ptr<Placer> make_auto();
 
 }  // namespace doppler::place

@@ -41,7 +41,10 @@ Registry classical_methods() {
   registry.add(make_peft());
   registry.add(make_metis());
   registry.add(make_enumerative());
+  registry.add(make_anneal());
+  registry.add(make_lns());
   registry.add(make_exact());
+  registry.add(make_auto());
   return registry;
 }
 

@@ -1,5 +1,5 @@
-// The nodes on the chain of causes that ends with the makespan, for searches that want to know where a
-// change can help.
+// The nodes on the chain of causes that ends with the makespan, for searches that want to know
+// where a change can help.
 #pragma once
 
 #include <cstdint>

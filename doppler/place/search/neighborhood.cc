@@ -7,7 +7,8 @@ namespace doppler::place {
 
 using schedule::Placement;
 
-Neighborhood::Neighborhood(const cost::Problem& problem) : problem_(problem) {
+Neighborhood::Neighborhood(const cost::Problem& problem, Style style)
+    : problem_(problem), style_(style) {
   meta_members_.resize(problem.graph().meta_op_names().size());
   for (std::uint32_t v = 0; v < problem.node_count(); ++v) {
     if (const auto meta = problem.graph().meta_op(NodeId(v))) {
@@ -18,6 +19,7 @@ Neighborhood::Neighborhood(const cost::Problem& problem) : problem_(problem) {
 }
 
 void Neighborhood::look_at(const Placement& placement, const sim::RunView& run) {
+  if (style_ == Style::kPlain) return;
   critical_nodes(problem_, placement, run, chain_);
   waiting_.clear();
   for (std::uint32_t i = 0; i < chain_.size(); ++i) {
@@ -78,44 +80,44 @@ DeviceId Neighborhood::near_device(const Placement& placement, std::uint32_t nod
   return producer.valid() ? placement.device[producer.index()] : problem_.home(tensor);
 }
 
-int Neighborhood::move(Placement& placement, Rng& rng) {
+bool Neighborhood::move(Placement& placement, Rng& rng) {
   devices_.clear();
   priorities_.clear();
-  // Shares in percent, found by trial on generated graphs; see docs/search.md.
+  if (style_ == Style::kPlain) {
+    const std::uint32_t dice = rng.below(10);
+    if (dice < 6) {
+      move_one(placement, rng, false);
+    } else if (dice < 8) {
+      swap_two(placement, rng);
+    } else {
+      move_with_neighbors(placement, rng);
+    }
+    return !devices_.empty();
+  }
+  // Shares in percent, found by trial on generated graphs.
   const std::uint32_t dice = rng.below(100);
-  int kind;
   if (dice < 22) {
-    kind = 0;
     move_one(placement, rng, false);
   } else if (dice < 42) {
-    kind = 1;
     move_one(placement, rng, true);
   } else if (dice < 54) {
-    kind = 2;
     swap_two(placement, rng);
   } else if (dice < 66) {
-    kind = 3;
     move_with_neighbors(placement, rng);
   } else if (dice < 74) {
-    kind = 4;
     move_siblings(placement, rng);
   } else if (dice < 82) {
-    kind = 5;
     move_chain(placement, rng);
   } else if (dice < 86) {
-    kind = 6;
     exchange_devices_later(placement, rng);
   } else if (dice < 88) {
-    kind = 7;
     move_meta_op(placement, rng);
   } else if (dice < 95) {
-    kind = 8;
     promote_waiting(placement, rng);
   } else {
-    kind = 9;
     shift_priority(placement, rng);
   }
-  return devices_.empty() && priorities_.empty() ? -1 : kind;
+  return !devices_.empty() || !priorities_.empty();
 }
 
 void Neighborhood::move_one(Placement& placement, Rng& rng, bool critical) {
@@ -131,7 +133,8 @@ void Neighborhood::swap_two(Placement& placement, Rng& rng) {
   std::uint32_t b = any_node(rng);
   for (int i = 0; i < 4 && placement.device[a] == placement.device[b]; ++i) b = any_node(rng);
   const DeviceId to_a = placement.device[b], to_b = placement.device[a];
-  if (to_a == to_b || !problem_.allowed(NodeId(a), to_a) || !problem_.allowed(NodeId(b), to_b)) return;
+  if (to_a == to_b || !problem_.allowed(NodeId(a), to_a) || !problem_.allowed(NodeId(b), to_b))
+    return;
   relocate_unit(placement, a, to_a);
   relocate_unit(placement, b, to_b);
 }
@@ -172,16 +175,16 @@ void Neighborhood::move_chain(Placement& placement, Rng& rng) {
   if (chain_.empty()) return;
   const std::uint32_t first = rng.below(static_cast<std::uint32_t>(chain_.size()));
   const std::uint32_t node = chain_[first].node;
-  const DeviceId device = rng.chance(0.5) ? placement.device[node]
-                                          : other_device(node, placement.device[node], rng);
+  const DeviceId device =
+      rng.chance(0.5) ? placement.device[node] : other_device(node, placement.device[node], rng);
   const std::uint32_t length = 2 + rng.below(6);
   for (std::uint32_t i = first; i < chain_.size() && i < first + length; ++i) {
     relocate_unit(placement, chain_[i].node, device);
   }
 }
 
-// Two devices trade everything that starts after some moment: inside each part nothing changes, only the
-// transfers across the moment do.
+// Two devices trade everything that starts after some moment: inside each part nothing changes,
+// only the transfers across the moment do.
 void Neighborhood::exchange_devices_later(Placement& placement, Rng& rng) {
   const auto devices = static_cast<std::uint32_t>(problem_.device_count());
   if (devices < 2 || start_.empty()) return;
@@ -189,7 +192,8 @@ void Neighborhood::exchange_devices_later(Placement& placement, Rng& rng) {
   DeviceId b(rng.below(devices - 1));
   if (b == a) b = DeviceId(devices - 1);
   const double from = start_[any_node(rng)];
-  const double until = rng.chance(0.5) ? cost::kInfinity : from + rng.uniform() * 0.3 * (from + 1e-9);
+  const double until =
+      rng.chance(0.5) ? cost::kInfinity : from + rng.uniform() * 0.3 * (from + 1e-9);
   for (std::uint32_t v = 0; v < start_.size(); ++v) {
     if (start_[v] < from || start_[v] > until) continue;
     if (problem_.unit(problem_.unit_of(NodeId(v))).size() > 1) continue;
@@ -239,8 +243,9 @@ void Neighborhood::shift_priority(Placement& placement, Rng& rng) {
     set_priority(placement, other, placement.priority[node]);
     set_priority(placement, node, swapped);
   } else {
-    set_priority(placement, node, std::nextafter(placement.priority[other],
-                                                 rng.chance(0.5) ? cost::kInfinity : -cost::kInfinity));
+    set_priority(placement, node,
+                 std::nextafter(placement.priority[other],
+                                rng.chance(0.5) ? cost::kInfinity : -cost::kInfinity));
   }
 }
 

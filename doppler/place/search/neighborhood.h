@@ -1,8 +1,9 @@
 // Moves from one placement to a near one. A move is applied in place and can be taken back.
 //
-// Most follow the critical chain: nothing else can shorten the run. Whole groups move together where
-// moving one of them alone would only add transfers: the inputs of one consumer, a stretch of the chain,
-// a sharded operation, everything after a point in time. Constraints are kept by every move.
+// Most follow the critical chain: nothing else can shorten the run. Whole groups move together
+// where moving one of them alone would only add transfers: the inputs of one consumer, a stretch of
+// the chain, a sharded operation, everything after a point in time. Constraints are kept by every
+// move.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +18,19 @@ namespace doppler::place {
 
 class Neighborhood {
  public:
-  static constexpr int kMoveKinds = 10;
+  enum class Style {
+    kGuided,  // all moves, most of them along the critical chain
+    kPlain,   // any node, a pair, a node and its neighbours; no priorities: textbook annealing
+  };
 
   // `problem` must outlive it.
-  explicit Neighborhood(const cost::Problem& problem);
+  explicit Neighborhood(const cost::Problem& problem, Style style = Style::kGuided);
 
   // Tells about a run of the placement that moves will start from.
   void look_at(const schedule::Placement& placement, const sim::RunView& run);
 
-  // Changes the placement; returns the kind of move made, or -1 where the one tried changed nothing.
-  int move(schedule::Placement& placement, Rng& rng);
+  // Changes the placement; false where the move tried turned out to change nothing.
+  bool move(schedule::Placement& placement, Rng& rng);
   // Takes the last move back.
   void undo(schedule::Placement& placement) const;
 
@@ -58,6 +62,7 @@ class Neighborhood {
   void shift_priority(schedule::Placement&, Rng&);
 
   const cost::Problem& problem_;
+  Style style_;
   std::vector<CriticalNode> chain_;
   std::vector<std::uint32_t> waiting_;  // positions in chain_ of nodes that waited for their device
   std::vector<double> start_;

@@ -14,7 +14,8 @@ namespace doppler::place {
 
 class Scorer {
  public:
-  // Runs behind one value of a stochastic objective: few, since a search looks at many placements...
+  // Runs behind one value of a stochastic objective: few, since a search looks at many
+  // placements...
   static constexpr int kSamples = 8;
   // ...and behind the values by which the best of them are told apart.
   static constexpr int kValidationSamples = 64;
@@ -25,8 +26,8 @@ class Scorer {
   // The runs that stand for a stochastic objective; the nominal one has no use for it.
   void set_samples(std::uint64_t seed) { sample_seed_ = seed; }
 
-  // The value, or infinity as soon as it is known to be `cutoff` or more, or where the placement does
-  // not fit in memory.
+  // The value, or infinity as soon as it is known to be `cutoff` or more, or where the placement
+  // does not fit in memory.
   double score(const schedule::Placement& placement, double cutoff);
   // The same over more runs, for the objectives that are means.
   double validate(const schedule::Placement& placement, std::uint64_t seed, double cutoff);

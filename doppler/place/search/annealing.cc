@@ -1,0 +1,213 @@
+#include "doppler/place/search/annealing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "doppler/base/error.h"
+#include "doppler/base/parallel.h"
+#include "doppler/place/search/scorer.h"
+
+namespace doppler::place {
+namespace {
+
+using cost::kInfinity;
+using cost::Problem;
+using schedule::Placement;
+
+// Temperatures as shares of the best value. The warm end lets a chain leave a basin that differs in
+// a few transfers; below the cold end only improvements pass. Found by trial on generated graphs
+// and insensitive to a factor of two.
+constexpr double kWarm = 0.02;
+constexpr double kCold = 2e-5;
+// A cycle shorter than this many evaluations per node starts cooler: it could not cool down again.
+constexpr double kFullCyclePerNode = 200.0;
+constexpr std::uint64_t kFirstCyclePerNode = 2;
+
+struct Best {
+  Placement placement;
+  double value = kInfinity;
+};
+
+// Rewrites priorities as evenly spaced numbers in the same order, so that there is room between any
+// two again.
+void space_out(Placement& placement) {
+  std::vector<std::uint32_t> order(placement.priority.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return placement.priority[a] != placement.priority[b]
+               ? placement.priority[a] > placement.priority[b]
+               : a < b;
+  });
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    placement.priority[order[i]] = static_cast<double>(order.size() - i);
+  }
+}
+
+class Chain {
+ public:
+  Chain(const Problem& problem, const PlaceRequest& request, const AnnealingOptions& options,
+        std::uint32_t index)
+      : problem_(problem),
+        validation_seed_(mix64(request.seed ^ 0x5eed)),
+        rng_(Rng::stream(request.seed, 1000 + index)),
+        scorer_(problem, request.objective),
+        neighborhood_(problem, options.style) {
+    // Chains are out of step, so that at any meeting one has finished a cycle not long ago.
+    cycle_length_ = kFirstCyclePerNode * problem.node_count() * (8 + index % 8) / 8;
+  }
+
+  // Begins with this placement, whose validated value is `value`.
+  void start(Placement placement, double value) {
+    current_ = std::move(placement);
+    space_out(current_);
+    best_ = {current_, value};
+    begin_cycle();
+  }
+
+  // Runs until the number of evaluations since the start is `until` or more.
+  void run(std::uint64_t until) {
+    if (scorer_.stochastic()) {
+      // New runs stand for the objective after every meeting, so that no lucky ones are learned.
+      scorer_.set_samples(rng_());
+      look(scorer_.score(current_, kInfinity));
+    }
+    while (scorer_.evaluations() < until) {
+      if (scorer_.evaluations() >= cycle_begin_ + cycle_length_) {
+        cycle_length_ *= 2;
+        current_ = best_.placement;
+        begin_cycle();
+      }
+      step();
+    }
+  }
+
+  // Another chain found better: the next cycle starts there.
+  void adopt(const Best& other) { best_ = other; }
+
+  const Best& best() const { return best_; }
+  std::uint64_t evaluations() const { return scorer_.evaluations(); }
+
+ private:
+  void begin_cycle() {
+    cycle_begin_ = scorer_.evaluations();
+    space_out(current_);
+    const double share = static_cast<double>(cycle_length_) /
+                         (kFullCyclePerNode * static_cast<double>(problem_.node_count()) *
+                          (scorer_.stochastic() ? Scorer::kSamples : 1));
+    warm_ = std::max(kWarm * std::sqrt(std::min(1.0, share)), 10.0 * kCold);
+    look(scorer_.score(current_, kInfinity));
+  }
+
+  void look(double value) {
+    value_ = value;
+    neighborhood_.look_at(current_, scorer_.last_run());
+  }
+
+  void step() {
+    const double done = static_cast<double>(scorer_.evaluations() - cycle_begin_) /
+                        static_cast<double>(cycle_length_);
+    const double temperature = value_ * warm_ * std::pow(kCold / warm_, std::min(done, 1.0));
+    for (int i = 0; i < kStepsPerTemperature; ++i) {
+      if (!neighborhood_.move(current_, rng_)) continue;
+      const double limit = value_ - temperature * std::log(1.0 - rng_.uniform());
+      const double value = scorer_.score(current_, limit);
+      if (value >= limit) {
+        neighborhood_.undo(current_);
+        continue;
+      }
+      look(value);
+      if (value < best_.value) consider();
+    }
+  }
+
+  // Keeps the current placement if it is the best; the mean of few runs has to be confirmed by
+  // many.
+  void consider() {
+    double value = value_;
+    if (scorer_.stochastic()) {
+      value = scorer_.validate(current_, validation_seed_, best_.value);
+      neighborhood_.look_at(current_, scorer_.last_run());
+    }
+    if (value < best_.value) best_ = {current_, value};
+  }
+
+  static constexpr int kStepsPerTemperature = 8;
+
+  const Problem& problem_;
+  std::uint64_t validation_seed_;
+  Rng rng_;
+  Scorer scorer_;
+  Neighborhood neighborhood_;
+  Placement current_;
+  double value_ = kInfinity;
+  Best best_;
+  std::uint64_t cycle_begin_ = 0, cycle_length_ = 0;
+  double warm_ = kWarm;
+};
+
+}  // namespace
+
+AnnealingResult anneal(const Problem& problem, const PlaceRequest& request,
+                       const schedule::Bound& bound, const std::vector<Placement>& starts,
+                       const AnnealingOptions& options) {
+  DOPPLER_CHECK(!starts.empty() && options.chains > 0);
+  const auto began = std::chrono::steady_clock::now();
+  const std::uint64_t validation_seed = mix64(request.seed ^ 0x5eed);
+  std::uint64_t spent = options.evaluations_before;
+
+  std::vector<Best> ranked(starts.size());
+  {
+    Scorer scorer(problem, request.objective);
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      ranked[i] = {starts[i], scorer.validate(starts[i], validation_seed, kInfinity)};
+    }
+    spent += scorer.evaluations();
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const Best& a, const Best& b) { return a.value < b.value; });
+  Best best = ranked.front();
+  const bool nominal = request.objective == schedule::Objective::kNominal;
+  const auto finished = [&] { return nominal && schedule::meets(best.value, bound); };
+  const auto enough = [&](std::uint64_t evaluations) {
+    return finished() || request.stop.stop_requested() ||
+           (request.max_evaluations > 0 && evaluations >= request.max_evaluations);
+  };
+  const auto result = [&](std::uint64_t evaluations) {
+    return AnnealingResult{best.placement, best.value, evaluations, finished()};
+  };
+  if (enough(spent)) return result(spent);
+
+  // Meetings every few dozen milliseconds: simulated time is about linear in nodes.
+  const std::uint64_t per_meeting =
+      std::clamp<std::uint64_t>(300'000 / problem.node_count(), 1, 4096);
+  std::vector<std::unique_ptr<Chain>> chains(static_cast<std::size_t>(options.chains));
+  parallel_for(chains.size(), request.threads, [&](std::size_t i) {
+    chains[i] = std::make_unique<Chain>(problem, request, options, static_cast<std::uint32_t>(i));
+    const Best& from = ranked[i % std::min<std::size_t>(ranked.size(), 4)];
+    chains[i]->start(from.placement, from.value);
+  });
+
+  for (std::uint64_t meeting = 1;; ++meeting) {
+    parallel_for(chains.size(), request.threads,
+                 [&](std::size_t i) { chains[i]->run(meeting * per_meeting); });
+    std::uint64_t evaluations = spent;
+    for (const auto& chain : chains) {
+      evaluations += chain->evaluations();
+      if (chain->best().value < best.value) best = chain->best();
+    }
+    if (request.progress) {
+      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+      request.progress({seconds.count(), evaluations, best.value, bound.value});
+    }
+    if (enough(evaluations)) return result(evaluations);
+    // Half of the chains go on from the best of all, the others keep to their own.
+    for (std::size_t i = 0; i < chains.size(); i += 2) {
+      if (best.value < chains[i]->best().value) chains[i]->adopt(best);
+    }
+  }
+}
+
+}  // namespace doppler::place
