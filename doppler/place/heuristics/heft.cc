@@ -3,7 +3,6 @@
 // into idle gaps. Ties: nodes by topological order, devices by lower id. Priorities: minus the
 // planned start.
 #include <algorithm>
-#include <numeric>
 
 #include "doppler/place/data_arrival.h"
 #include "doppler/place/feasible.h"

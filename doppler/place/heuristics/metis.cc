@@ -6,7 +6,6 @@
 #include <metis.h>
 
 #include <algorithm>
-#include <cmath>
 #include <mutex>
 #include <numeric>
 

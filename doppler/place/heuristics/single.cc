@@ -1,14 +1,10 @@
 // `single`: everything on one device, the best of them by simulated makespan; nodes that may not
 // run there go to the first device that they may run on. Priorities: b-levels.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <numeric>
 
 #include "doppler/base/parallel.h"
 #include "doppler/place/feasible.h"
 #include "doppler/place/methods.h"
-#include "doppler/sim/simulator.h"
 
 namespace doppler::place {
 namespace {
