@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Fails on an include that the architecture forbids (the table of docs/architecture.md).
+
+Usage: check_layers.py [ROOT] | check_layers.py --self-test
+
+Prints one line per violation, "file:line: message", and exits with 1 where there is any.
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+
+# What each module may include; "may include" is transitive. Lowest first.
+LAYERS = {
+    "base": [],
+    "kernel": ["base"],
+    "graph": ["kernel"],
+    "device": ["base"],
+    "cost": ["graph", "device"],
+    "tra": ["cost"],
+    "import": ["graph", "device"],
+    "schedule": ["cost"],
+    "sim": ["schedule"],
+    "place": ["sim", "schedule"],
+    "nn": ["base"],
+    "policy": ["place", "nn"],
+    "train": ["policy"],
+    "exec": ["schedule", "kernel"],
+    "report": ["schedule"],
+    "export": ["import", "schedule"],
+    "study": ["train", "exec", "report", "export", "tra"],
+    "api": ["study"],
+}
+
+# Outside libraries and who may include them, by the start of the path below doppler/ or of app/.
+# Public headers keep to the standard library, so that users need nothing else to compile.
+OUTSIDE = [
+    ("CLI/", lambda path: path.startswith("app/"), "CLI11 belongs to app/ only"),
+    ("metis.h", lambda path: path.startswith("doppler/place/") and path.endswith(".cc"),
+     "METIS belongs to the sources of doppler/place only"),
+    ("fmt/", lambda path: not (path.startswith("doppler/") and path.endswith(".h")),
+     "headers of the library do not include fmt"),
+    ("iostream", lambda path: not path.startswith("doppler/"), "the library never prints"),
+]
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+MODULE = re.compile(r"^\s*doppler_module\(\s*(\w+)(?:\s+DEPENDS((?:\s+\w+)*?))?(?:\s+PRIVATE[^)]*)?\s*\)")
+
+
+def closure(layers):
+    """For each module the set of modules it may include, itself among them."""
+    allowed = {}
+    for module, below in layers.items():  # lowest first, so that what is below is known
+        allowed[module] = {module}.union(*(allowed[name] for name in below))
+    return allowed
+
+
+def check_source(path, text, allowed):
+    """Violations of one source file; `path` is relative to the root, with slashes."""
+    module = path.split("/")[1] if path.startswith("doppler/") and path.count("/") > 1 else None
+    if module is not None and module not in allowed:
+        yield f"{path}:1: module '{module}' is not in the table of tools/check_layers.py"
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quoted, target = match.group(1) == '"', match.group(2)
+        for prefix, permits, why in OUTSIDE:
+            if target.startswith(prefix) and not permits(path):
+                yield f"{path}:{number}: includes {target}: {why}"
+        if module is None:
+            continue
+        if target.startswith("doppler/"):
+            wanted = target.split("/")[1]
+            if wanted not in allowed[module]:
+                below = ", ".join(sorted(allowed[module] - {module})) or "nothing of ours"
+                yield f"{path}:{number}: {module} may not include {target} (only {below})"
+        elif quoted:
+            yield f"{path}:{number}: include {target} by its full path, doppler/…"
+
+
+def check_targets(path, text, allowed):
+    """Violations in the CMake dependencies, which must follow the same table."""
+    for number, line in enumerate(text.splitlines(), 1):
+        match = MODULE.match(line)
+        if not match:
+            continue
+        module, depends = match.group(1), (match.group(2) or "").split()
+        for name in depends:
+            if module not in allowed or name not in allowed[module]:
+                yield f"{path}:{number}: target {module} may not depend on {name}"
+
+
+def check_tree(root):
+    allowed = closure(LAYERS)
+    violations = []
+    count = 0
+    for folder in ("doppler", "app"):
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix in (".h", ".cc"):
+                count += 1
+                path = file.relative_to(root).as_posix()
+                violations += check_source(path, file.read_text(encoding="utf-8"), allowed)
+    targets = root / "doppler" / "CMakeLists.txt"
+    if targets.exists():
+        violations += check_targets("doppler/CMakeLists.txt", targets.read_text(), allowed)
+    return count, violations
+
+
+def self_test():
+    """A small tree with one violation of each kind; each must be found, and nothing else."""
+    files = {
+        "doppler/base/id.h": "#pragma once\n#include <vector>\n",
+        "doppler/graph/graph.h": '#include "doppler/base/id.h"\n',  # through kernel: fine
+        "doppler/base/up.cc": '#include "doppler/graph/graph.h"\n',
+        "doppler/report/peek.cc": '\n#include "doppler/sim/simulator.h"\n',
+        "doppler/graph/near.cc": '#include "graph.h"\n',
+        "doppler/graph/text.h": "#include <fmt/format.h>\n",
+        "doppler/graph/text.cc": "#include <fmt/format.h>\n",  # in a source: fine
+        "doppler/misc/x.h": "#pragma once\n",
+        "doppler/sim/loud.cc": "#include <iostream>\n",
+        "doppler/study/options.cc": "#include <CLI/CLI.hpp>\n",
+        "app/options.cc": '#include <CLI/CLI.hpp>\n#include "doppler/base/id.h"\n',  # fine
+        "doppler/CMakeLists.txt":
+            "doppler_module(base PRIVATE fmt::fmt)\ndoppler_module(device DEPENDS base graph PRIVATE x)\n",
+    }
+    expected = {
+        "doppler/base/up.cc:1",
+        "doppler/report/peek.cc:2",
+        "doppler/graph/near.cc:1",
+        "doppler/graph/text.h:1",
+        "doppler/misc/x.h:1",
+        "doppler/sim/loud.cc:1",
+        "doppler/study/options.cc:1",
+        "doppler/CMakeLists.txt:2",
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for name, text in files.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).write_text(text)
+        _, violations = check_tree(root)
+    found = {":".join(line.split(":")[:2]) for line in violations}
+    if found != expected or len(violations) != len(expected):
+        print(f"self-test failed: missed {expected - found}, made up {found - expected}")
+        return 1
+    print(f"self-test: all {len(expected)} violations found")
+    return 0
+
+
+def main(arguments):
+    if arguments == ["--self-test"]:
+        return self_test()
+    root = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).parent.parent
+    if not (root / "doppler").is_dir():
+        print(f"check_layers: error: {root}: no folder doppler/ here", file=sys.stderr)
+        return 2
+    count, violations = check_tree(root.resolve())
+    for line in violations:
+        print(line)
+    if violations:
+        print(f"check_layers: {len(violations)} forbidden; the table is in docs/architecture.md")
+        return 1
+    print(f"layers: {count} files follow the table")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

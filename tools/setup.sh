@@ -1,0 +1,64 @@
+#!/bin/sh
+# Makes sure that the packages of tools/packages.txt are there: tools/setup.sh SECTION…
+# Where all is present it does nothing and needs no network. On Debian and its kin it installs what
+# is missing; elsewhere it lists it and stops.
+set -eu
+
+list="$(dirname "$0")/packages.txt"
+
+fail() {
+  echo "setup: error: $*" >&2
+  exit 1
+}
+
+present() {
+  case "$1" in
+    command:*) command -v "${1#command:}" >/dev/null 2>&1 ;;
+    header:*)
+      command -v g++ >/dev/null 2>&1 &&
+        printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "${1#header:}" |
+        g++ -E -x c++ - >/dev/null 2>&1
+      ;;
+    *) fail "$list: unknown probe '$1'" ;;
+  esac
+}
+
+# The packages of the given sections whose probe fails.
+missing() {
+  for section in "$@"; do
+    sed -n "/^\[$section\]\$/,/^\[/{/^\[/d;/^#/d;/^ *\$/d;p;}" "$list" |
+      while read -r package probe; do
+        present "$probe" || echo "$package"
+      done
+  done
+}
+
+[ $# -gt 0 ] || fail "which section of $list? (build, test)"
+for section in "$@"; do
+  grep -q "^\[$section\]\$" "$list" || fail "$list: no section '$section'"
+done
+packages="$(missing "$@" | tr '\n' ' ')"
+packages="${packages% }"
+[ -n "$packages" ] || exit 0
+
+command -v apt-get >/dev/null 2>&1 ||
+  fail "this is not a Debian or Ubuntu system; please install (Debian names): $packages"
+if [ "$(id -u)" -eq 0 ]; then
+  as_root=""
+elif command -v sudo >/dev/null 2>&1; then
+  as_root="sudo"
+else
+  fail "not root and no sudo; as root, run: apt-get install $packages"
+fi
+
+echo "setup: installing $packages"
+export DEBIAN_FRONTEND=noninteractive
+# An old package list may name versions that are gone, so that a first failure asks for a fresh one.
+# shellcheck disable=SC2086  # the words are package names
+$as_root apt-get install -y --no-install-recommends $packages >/dev/null 2>&1 || {
+  $as_root apt-get update -qq || fail "apt-get update failed; is there a network?"
+  $as_root apt-get install -y --no-install-recommends $packages ||
+    fail "apt-get could not install: $packages"
+}
+left="$(missing "$@" | tr '\n' ' ')"
+[ -z "$left" ] || fail "installed, but still not found: $left"
