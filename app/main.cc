@@ -1,1 +1,49 @@
-int main() { return 0; }
+// The dopp command: parse, carry out, and turn errors into exit codes (docs/command.md).
+#include <csignal>
+#include <exception>
+#include <new>
+#include <string>
+
+#include "app/commands.h"
+#include "app/options.h"
+#include "app/terminal.h"
+#include "doppler/base/error.h"
+
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kBadUsage = 2;
+
+int run_command(int argc, char** argv) {
+  using namespace doppler::app;
+  const auto parsed = parse_command_line(argc, argv);
+  if (const Text* text = std::get_if<Text>(&parsed)) {
+    print(text->text);
+  } else {
+    std::visit([](const auto& request) { run(request); }, std::get<Request>(parsed));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A closed pipe shows as an error of write() instead.
+  std::signal(SIGPIPE, SIG_IGN);
+  const auto report = [](const std::string& message, int code) {
+    doppler::app::print_error(message);
+    return code;
+  };
+  try {
+    return run_command(argc, argv);
+  } catch (const doppler::InputError& error) {
+    return report(error.what(), kBadUsage);
+  } catch (const doppler::ParameterError& error) {
+    return report(error.what(), kBadUsage);
+  } catch (const std::bad_alloc&) {
+    return report("not enough memory for this request", kFailed);
+  } catch (const std::exception& error) {
+    return report(error.what(), kFailed);
+  }
+}

@@ -1,0 +1,18 @@
+// What each subcommand does. They print to standard output and throw the library's errors.
+#pragma once
+
+#include "app/requests.h"
+
+namespace doppler::app {
+
+void run(const GraphShowRequest& request);
+void run(const GraphGenerateRequest& request);
+void run(const GraphConvertRequest& request);
+void run(const DevicesListRequest& request);
+void run(const DevicesShowRequest& request);
+void run(const MethodsRequest& request);
+void run(const PlaceRequest& request);
+void run(const SimulateRequest& request);
+void run(const CompareRequest& request);
+
+}  // namespace doppler::app

@@ -1,0 +1,400 @@
+// The only file that knows CLI11, which is slow to compile.
+#include "app/options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "doppler/base/error.h"
+#include "doppler/base/parallel.h"
+
+namespace doppler::app {
+namespace {
+
+constexpr const char* kDevicesHelp =
+    "Preset (4xP100, 8xV100, 8xH100, 2n4xA100, 2xA100+2xT4), uniform:N or a topology file";
+
+// The largest thread count that is not taken for a slip of the keyboard.
+constexpr int kMaxThreads = 1024;
+constexpr int kMaxRuns = 1'000'000;
+constexpr int kMaxSeeds = 10'000;
+
+const std::map<std::string, schedule::Objective> kObjectives = {
+    {"nominal", schedule::Objective::kNominal},
+    {"robust", schedule::Objective::kRobust},
+    {"any-order", schedule::Objective::kAnyOrder}};
+const std::map<std::string, cost::LinkMode> kLinkModes = {{"free", cost::LinkMode::kFree},
+                                                          {"channel", cost::LinkMode::kChannel}};
+const std::map<std::string, schedule::Mode> kModes = {
+    {"wc", schedule::Mode::kWorkConserving}, {"sync", schedule::Mode::kSynchronous}};
+const std::map<std::string, schedule::Choice> kChoices = {{"priority", schedule::Choice::kPriority},
+                                                          {"fifo", schedule::Choice::kFifo},
+                                                          {"random", schedule::Choice::kRandom}};
+
+template <class Value>
+Value look_up(const std::map<std::string, Value>& names, const std::string& option,
+              const std::string& text) {
+  if (const auto found = names.find(text); found != names.end()) return found->second;
+  std::string known;
+  for (const auto& [name, value] : names) known += (known.empty() ? "" : ", ") + name;
+  throw ParameterError(fmt::format("{}: unknown value '{}'; one of: {}", option, text, known));
+}
+
+// An option that takes one of a few names.
+template <class Value>
+void add_choice(CLI::App& app, const std::string& option, const std::map<std::string, Value>& names,
+                std::function<void(Value)> set, const std::string& help, const std::string& values) {
+  app.add_option_function<std::string>(
+         option,
+         [option, &names, set = std::move(set)](const std::string& text) {
+           set(look_up(names, option, text));
+         },
+         help)
+      ->type_name(values);
+}
+
+// A number that must lie in [low, high]; NaN and what is not a number are refused.
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const std::string& option, std::function<void(Number)> set,
+                        Number low, Number high, const std::string& help, const std::string& type) {
+  return app
+      .add_option_function<Number>(
+          option,
+          [option, set = std::move(set), low, high](const Number& value) {
+            if (!(value >= low && value <= high)) {
+              throw ParameterError(
+                  fmt::format("{}: {} is not between {} and {}", option, value, low, high));
+            }
+            set(value);
+          },
+          help)
+      ->type_name(type);
+}
+
+void add_json(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "Print exactly one JSON object on standard output");
+}
+
+void add_seed(CLI::App& app, std::uint64_t& seed) {
+  app.add_option("--seed", seed, "Seed of everything random; equal seeds give equal results")
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+// Every command takes a seed, so that scripts can pass it everywhere; here it changes nothing.
+void add_unused_seed(CLI::App& app) {
+  app.add_option_function<std::uint64_t>(
+         "--seed", [](const std::uint64_t&) {}, "Accepted everywhere; nothing is random here")
+      ->type_name("N");
+}
+
+void add_machine(CLI::App& app, MachineOptions& machine) {
+  app.add_option("--devices", machine.devices, kDevicesHelp)->type_name("SPEC")->required();
+  app.add_option_function<std::string>(
+         "--costs",
+         [&machine](const std::string& text) {
+           if (text == "given") {
+             machine.problem.costs = cost::CostSource::kGiven;
+           } else if (text == "roofline") {
+             machine.problem.costs = cost::CostSource::kRoofline;
+           } else {
+             throw ParameterError(fmt::format(
+                 "--costs: '{}' is neither given nor roofline; measured profiles are not read yet",
+                 text));
+           }
+         },
+         "Where times come from (default: given for uniform:N, else the best source known)")
+      ->type_name("given|roofline");
+  add_choice<cost::LinkMode>(
+      app, "--links", kLinkModes, [&machine](cost::LinkMode mode) { machine.problem.links = mode; },
+      "Whether transfers hold channels (default: free for uniform:N, else channel)",
+      "free|channel");
+}
+
+void add_threads(CLI::App& app, int& threads) {
+  threads = default_thread_count();
+  add_number<int>(
+      app, "--threads", [&threads](int n) { threads = n; }, 1, kMaxThreads,
+      fmt::format("Threads to use (default: all, here {})", threads), "N");
+}
+
+void add_search(CLI::App& app, SearchOptions& search) {
+  add_number<double>(
+      app, "--budget", [&search](double s) { search.budget_seconds = s; }, 1e-3, 1e7,
+      "Time for methods that search (default 5)", "SECONDS");
+  add_number<std::uint64_t>(
+      app, "--evaluations", [&search](std::uint64_t n) { search.max_evaluations = n; }, 1,
+      std::uint64_t{1} << 53, "Simulated runs instead: same bits on any number of threads", "N");
+  add_choice<schedule::Objective>(
+      app, "--objective", kObjectives, [&search](schedule::Objective o) { search.objective = o; },
+      "What is minimised (default nominal)", "nominal|robust|any-order");
+  add_seed(app, search.seed);
+  add_threads(app, search.threads);
+}
+
+void check_budgets(const SearchOptions& search) {
+  if (search.budget_seconds && search.max_evaluations) {
+    throw ParameterError("give --budget or --evaluations, not both");
+  }
+}
+
+std::vector<std::string> split_names(const std::string& text) {
+  std::vector<std::string> names;
+  std::string name;
+  for (const char c : text + ",") {
+    if (c != ',') {
+      name += c;
+      continue;
+    }
+    if (name.empty()) throw ParameterError(fmt::format("--methods: an empty name in '{}'", text));
+    names.push_back(std::exchange(name, {}));
+  }
+  return names;
+}
+
+// The parser of every subcommand, and the requests that they fill.
+class Parser {
+ public:
+  Parser() : app_("Decides which device runs each operation of a dataflow graph.", "dopp") {
+    app_.set_version_flag("--version", std::string("dopp ") + DOPPLER_VERSION,
+                          "Print the version and exit");
+    app_.require_subcommand(1);
+    app_.footer(
+        "Examples:\n"
+        "  dopp graph generate random --family cholesky --nodes 300 -o graph.json\n"
+        "  dopp place graph.json --devices 4xA100 -o placement.json\n"
+        "  dopp compare graph.json --devices 4xA100\n"
+        "Exit codes: 0 done, 1 the request failed, 2 bad usage or bad input.");
+    add_graph();
+    add_devices();
+    add_methods();
+    add_place();
+    add_simulate();
+    add_compare();
+  }
+
+  std::variant<Request, Text> parse(int argc, const char* const* argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::CallForVersion& version) {
+      return Text{std::string(version.what()) + "\n"};
+    } catch (const CLI::CallForAllHelp&) {
+      return Text{app_.help("", CLI::AppFormatMode::All)};
+    } catch (const CLI::CallForHelp&) {
+      return Text{innermost()->help()};
+    } catch (const CLI::ParseError& error) {
+      std::string message = error.what();
+      std::replace(message.begin(), message.end(), '\n', ' ');
+      while (!message.empty() && (message.back() == ' ' || message.back() == '.')) message.pop_back();
+      throw ParameterError(fmt::format("{}; see {} --help", message, path_of(innermost())));
+    }
+    return finish();
+  }
+
+ private:
+  CLI::App* add(CLI::App& parent, const char* name, const char* what, const char* examples,
+                std::function<Request()> finish_request) {
+    CLI::App* app = parent.add_subcommand(name, what);
+    app->footer(std::string("Examples:\n") + examples);
+    finish_[app] = std::move(finish_request);
+    return app;
+  }
+
+  void add_graph() {
+    CLI::App* group = app_.add_subcommand("graph", "Inspect, generate and convert graphs");
+    group->require_subcommand(1);
+
+    CLI::App* show = add(*group, "show", "Print size, depth, width, work and traffic",
+                         "  dopp graph show graph.json\n  dopp graph show tasks.dot --json",
+                         [this] { return show_; });
+    show->add_option("GRAPH", show_.graph, "File to read")->required();
+    show->add_option("--format", show_.format, "json, text or dot (default: by the file)");
+    add_json(*show, show_.json);
+    add_unused_seed(*show);
+
+    CLI::App* generate =
+        add(*group, "generate", "Generate a random graph of a family",
+            "  dopp graph generate random --family layered --nodes 1000 --ccr 2 -o graph.json\n"
+            "  dopp graph generate random --family fft --nodes 200 --seed 7 -o fft.dot",
+            [this] {
+              if (what_ != "random") {
+                throw ParameterError(
+                    fmt::format("graph generate: unknown workload '{}'; one of: random", what_));
+              }
+              return generate_;
+            });
+    generate->add_option("WORKLOAD", what_, "random")->required();
+    generate
+        ->add_option("--family", generate_.family,
+                     "layered, fork-join, series-parallel, cholesky or fft")
+        ->type_name("NAME")
+        ->required();
+    add_number<std::uint64_t>(
+        *generate, "--nodes", [this](std::uint64_t n) { generate_.nodes = n; }, 1, 10'000'000,
+        "About how many nodes: regular families take the nearest size", "N")
+        ->required();
+    add_number<double>(
+        *generate, "--ccr", [this](double x) { generate_.ccr = x; }, 0.0, 1e6,
+        "Communication to computation ratio (default 1)", "X");
+    add_seed(*generate, generate_.seed);
+    generate->add_option("-o,--output", generate_.output, "File to write")
+        ->type_name("FILE")
+        ->required();
+    generate->add_option("--format", generate_.format, "json, text or dot (default: by the name)");
+    add_json(*generate, generate_.json);
+
+    CLI::App* convert = add(*group, "convert", "Change a graph's format",
+                            "  dopp graph convert graph.txt graph.json\n"
+                            "  dopp graph convert tasks.gv out --from dot --to json",
+                            [this] { return convert_; });
+    convert->add_option("INPUT", convert_.input, "File to read")->required();
+    convert->add_option("OUTPUT", convert_.output, "File to write")->required();
+    convert->add_option("--from", convert_.from, "json, text or dot (default: by the file)");
+    convert->add_option("--to", convert_.to, "json, text or dot (default: by the name)");
+    add_json(*convert, convert_.json);
+    add_unused_seed(*convert);
+  }
+
+  void add_devices() {
+    CLI::App* group = app_.add_subcommand("devices", "Presets, and topologies as understood");
+    group->require_subcommand(1);
+    CLI::App* list = add(*group, "list", "List the presets", "  dopp devices list",
+                         [this] { return list_; });
+    add_json(*list, list_.json);
+    add_unused_seed(*list);
+    CLI::App* show = add(*group, "show", "Print a topology as understood",
+                         "  dopp devices show 8xV100\n  dopp devices show 2n4xA100 --json > my.json",
+                         [this] { return devices_; });
+    show->add_option("SPEC", devices_.devices, kDevicesHelp)->required();
+    add_json(*show, devices_.json);
+    add_unused_seed(*show);
+  }
+
+  void add_methods() {
+    CLI::App* methods = add(app_, "methods", "List the placement methods", "  dopp methods",
+                            [this] { return methods_; });
+    add_json(*methods, methods_.json);
+    add_unused_seed(*methods);
+  }
+
+  void add_place() {
+    CLI::App* place =
+        add(app_, "place", "Find a placement",
+            "  dopp place graph.json --devices 4xA100 -o placement.json\n"
+            "  dopp place graph.json --devices uniform:4 --method heft\n"
+            "  dopp place graph.json --devices 2n4xA100 --objective any-order --budget 20\n"
+            "  dopp place graph.json --devices 8xV100 --evaluations 100000 --seed 3 --json",
+            [this] {
+              check_budgets(place_.search);
+              return place_;
+            });
+    place->add_option("GRAPH", place_.graph, "Graph file")->required();
+    add_machine(*place, place_.machine);
+    place->add_option("--method", place_.method, "A method of `dopp methods`")
+        ->type_name("NAME")
+        ->capture_default_str();
+    add_search(*place, place_.search);
+    place->add_option("-o,--output", place_.output, "Write the placement to this file")
+        ->type_name("FILE");
+    add_json(*place, place_.json);
+  }
+
+  void add_simulate() {
+    CLI::App* simulate =
+        add(app_, "simulate", "Run a placement in the simulator",
+            "  dopp simulate graph.json placement.json --devices 4xA100 --trace trace.json\n"
+            "  dopp simulate graph.json placement.json --devices 4xA100 --mode sync\n"
+            "  dopp simulate graph.json placement.json --devices 4xA100 --choice random --runs 100",
+            [this] {
+              if (simulate_.barrier > 0.0 && simulate_.mode != schedule::Mode::kSynchronous) {
+                throw ParameterError("--barrier: only --mode sync has barriers");
+              }
+              return simulate_;
+            });
+    simulate->add_option("GRAPH", simulate_.graph, "Graph file")->required();
+    simulate->add_option("PLACEMENT", simulate_.placement, "Placement file")->required();
+    add_machine(*simulate, simulate_.machine);
+    add_choice<schedule::Mode>(
+        *simulate, "--mode", kModes, [this](schedule::Mode m) { simulate_.mode = m; },
+        "Work-conserving or level by level (default wc)", "wc|sync");
+    add_choice<schedule::Choice>(
+        *simulate, "--choice", kChoices, [this](schedule::Choice c) { simulate_.choice = c; },
+        "Which ready node goes first (default priority)", "priority|fifo|random");
+    add_number<int>(
+        *simulate, "--runs", [this](int n) { simulate_.runs = n; }, 1, kMaxRuns,
+        "Runs, each with its own seed (default 1)", "N");
+    add_number<double>(
+        *simulate, "--jitter", [this](double s) { simulate_.jitter = s; }, 0.0, 10.0,
+        "Multiply every cost by exp(S x a normal number) (default 0)", "S");
+    add_number<double>(
+        *simulate, "--barrier", [this](double t) { simulate_.barrier = t; }, 0.0, 1e300,
+        "What a barrier of --mode sync takes, in the graph's time unit (default 0)", "TIME");
+    add_seed(*simulate, simulate_.seed);
+    simulate->add_option("--trace", simulate_.trace, "Write the first run as a Perfetto trace")
+        ->type_name("FILE");
+    add_json(*simulate, simulate_.json);
+  }
+
+  void add_compare() {
+    CLI::App* compare = add(app_, "compare", "Compare methods in a table",
+                            "  dopp compare graph.json --devices 4xA100\n"
+                            "  dopp compare a.json b.json --devices uniform:4 --methods heft,lns,auto"
+                            " --seeds 5",
+                            [this] {
+                              check_budgets(compare_.search);
+                              return compare_;
+                            });
+    compare->add_option("GRAPH", compare_.graphs, "Graph files")->required()->expected(1, 10'000);
+    add_machine(*compare, compare_.machine);
+    compare
+        ->add_option_function<std::string>(
+            "--methods", [this](const std::string& text) { compare_.methods = split_names(text); },
+            "Methods of `dopp methods`, separated by commas (default: all that suit the size)")
+        ->type_name("A,B,…");
+    add_number<int>(
+        *compare, "--seeds", [this](int n) { compare_.seeds = n; }, 1, kMaxSeeds,
+        "Seeds per method, from --seed on (default 1)", "N");
+    add_search(*compare, compare_.search);
+    add_json(*compare, compare_.json);
+  }
+
+  // The deepest subcommand that was named.
+  CLI::App* innermost() {
+    CLI::App* app = &app_;
+    while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+    return app;
+  }
+
+  std::string path_of(const CLI::App* app) const {
+    if (app == &app_) return "dopp";
+    return path_of(app->get_parent()) + " " + app->get_name();
+  }
+
+  Request finish() { return finish_.at(innermost())(); }
+
+  CLI::App app_;
+  std::map<const CLI::App*, std::function<Request()>> finish_;
+  std::string what_;
+  GraphShowRequest show_;
+  GraphGenerateRequest generate_;
+  GraphConvertRequest convert_;
+  DevicesListRequest list_;
+  DevicesShowRequest devices_;
+  MethodsRequest methods_;
+  PlaceRequest place_;
+  SimulateRequest simulate_;
+  CompareRequest compare_;
+};
+
+}  // namespace
+
+std::variant<Request, Text> parse_command_line(int argc, const char* const* argv) {
+  return Parser().parse(argc, argv);
+}
+
+}  // namespace doppler::app

@@ -1,0 +1,96 @@
+// What the user asked for: one struct per subcommand, filled by options.cc, carried out by the files
+// named after them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/schedule/figures.h"
+#include "doppler/schedule/timeline.h"
+
+namespace doppler::app {
+
+// The devices, and how their costs are found.
+struct MachineOptions {
+  std::string devices;
+  cost::ProblemOptions problem;
+};
+
+struct SearchOptions {
+  std::uint64_t seed = 1;
+  std::optional<double> budget_seconds;
+  std::optional<std::uint64_t> max_evaluations;
+  schedule::Objective objective = schedule::Objective::kNominal;
+  int threads = 1;
+};
+
+struct GraphShowRequest {
+  std::string graph;
+  std::string format;  // empty: by the file
+  bool json = false;
+};
+struct GraphGenerateRequest {
+  std::string family;
+  std::uint64_t nodes = 0;
+  double ccr = 1.0;
+  std::uint64_t seed = 1;
+  std::string output;
+  std::string format;  // empty: by the output's name
+  bool json = false;
+};
+struct GraphConvertRequest {
+  std::string input;
+  std::string output;
+  std::string from;  // empty: by the file
+  std::string to;    // empty: by the output's name
+  bool json = false;
+};
+struct DevicesListRequest {
+  bool json = false;
+};
+struct DevicesShowRequest {
+  std::string devices;
+  bool json = false;
+};
+struct MethodsRequest {
+  bool json = false;
+};
+struct PlaceRequest {
+  std::string graph;
+  MachineOptions machine;
+  std::string method = "auto";
+  SearchOptions search;
+  std::string output;  // empty: none
+  bool json = false;
+};
+struct SimulateRequest {
+  std::string graph;
+  std::string placement;
+  MachineOptions machine;
+  schedule::Mode mode = schedule::Mode::kWorkConserving;
+  schedule::Choice choice = schedule::Choice::kPriority;
+  int runs = 1;
+  double jitter = 0.0;
+  double barrier = 0.0;
+  std::uint64_t seed = 1;
+  std::string trace;  // empty: none
+  bool json = false;
+};
+struct CompareRequest {
+  std::vector<std::string> graphs;
+  MachineOptions machine;
+  std::vector<std::string> methods;  // empty: all that suit the graph
+  int seeds = 1;
+  SearchOptions search;
+  bool json = false;
+};
+
+using Request = std::variant<GraphShowRequest, GraphGenerateRequest, GraphConvertRequest,
+                             DevicesListRequest, DevicesShowRequest, MethodsRequest, PlaceRequest,
+                             SimulateRequest, CompareRequest>;
+
+}  // namespace doppler::app

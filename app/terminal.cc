@@ -1,0 +1,82 @@
+#include "app/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "doppler/base/error.h"
+
+namespace doppler::app {
+namespace {
+
+using namespace std::chrono_literals;
+
+// False where the reader has gone away.
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EPIPE) {
+      return false;
+    } else if (errno != EINTR) {
+      throw SystemError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+    }
+  }
+  return true;
+}
+
+// To standard error, where nothing can be done about a failure.
+void write_quietly(std::string_view text) {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+constexpr std::string_view kClearLine = "\r\x1b[K";
+constexpr std::size_t kLineWidth = 79;  // a narrower terminal wraps, a wider one wastes nothing
+
+}  // namespace
+
+void print(std::string_view text) { write_all(STDOUT_FILENO, text); }
+
+void print_error(std::string_view message) {
+  std::string line(message);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  write_quietly(fmt::format("dopp: error: {}\n", line));
+}
+
+ProgressLine::ProgressLine(std::string text) : text_(std::move(text)) {
+  if (::isatty(STDERR_FILENO) == 1) drawer_ = std::thread([this] { draw(); });
+}
+
+ProgressLine::~ProgressLine() {
+  {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+  }
+  changed_.notify_all();
+  if (drawer_.joinable()) drawer_.join();
+}
+
+void ProgressLine::say(std::string text) {
+  const std::lock_guard lock(mutex_);
+  text_ = std::move(text);
+}
+
+void ProgressLine::draw() {
+  constexpr std::string_view kSpinner = "|/-\\";
+  std::unique_lock lock(mutex_);
+  if (changed_.wait_for(lock, 1s, [this] { return done_; })) return;
+  for (std::size_t turn = 0; !done_; ++turn) {
+    const std::string line = fmt::format("{} {}", kSpinner[turn % kSpinner.size()], text_);
+    write_quietly(std::string(kClearLine) + line.substr(0, kLineWidth));
+    changed_.wait_for(lock, 200ms, [this] { return done_; });
+  }
+  write_quietly(kClearLine);
+}
+
+}  // namespace doppler::app

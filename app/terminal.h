@@ -1,0 +1,40 @@
+// Standard output and the progress line on standard error.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+namespace doppler::app {
+
+// Writes to standard output. A reader that has gone away (a closed pipe) is not an error; anything else
+// that goes wrong throws SystemError.
+void print(std::string_view text);
+
+// One line on standard error: "dopp: error: …".
+void print_error(std::string_view message);
+
+// While it lives, a line on standard error that says what is going on, where that is a terminal and
+// once a second has passed. Cleared at the end. say() may be called from any thread.
+class ProgressLine {
+ public:
+  explicit ProgressLine(std::string text);
+  ~ProgressLine();
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void say(std::string text);
+
+ private:
+  void draw();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string text_;
+  bool done_ = false;
+  std::thread drawer_;  // not started where standard error is no terminal
+};
+
+}  // namespace doppler::app
