@@ -73,17 +73,23 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::string_view content) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
+  // A device such as /dev/null or a pipe is written to, not replaced.
+  struct stat info {};
+  const bool in_place = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+  if (in_place && S_ISDIR(info.st_mode)) {
+    throw SystemError(fmt::format("{}: cannot write: is a directory", path));
+  }
+  const std::string temporary = in_place ? path : fmt::format("{}.{}.tmp", path, ::getpid());
   const auto fail = [&](const char* what) {
     const std::string reason = std::strerror(errno);
-    ::unlink(temporary.c_str());
+    if (!in_place) ::unlink(temporary.c_str());
     throw SystemError(fmt::format("{}: cannot {}: {}", path, what, reason));
   };
   Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (file.get() < 0) fail("write");
   if (!write_all(file.get(), content)) fail("write");
   if (file.close_now() != 0) fail("write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to it");
+  if (!in_place && ::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to it");
 }
 
 std::string file_stem(const std::string& path) {

@@ -10,8 +10,8 @@ namespace doppler {
 std::string read_file(const std::string& path);
 
 // Writes to a temporary beside `path` and renames it, so that `path` holds the old or the new
-// content and never a part. "-" and "/dev/stdout" are not special. Throws SystemError, leaving no
-// temporary.
+// content and never a part. What is no regular file (/dev/null, a pipe) is written to directly;
+// "-" is not special. Throws SystemError, leaving no temporary.
 void write_file(const std::string& path, std::string_view content);
 
 // The file's name without folders and without the last extension: "a/b.c.json" gives "b.c".

@@ -1,0 +1,36 @@
+#include "doppler/api/doppler.h"
+
+#include <utility>
+
+namespace doppler::api {
+
+place::Registry default_methods() { return place::classical_methods(); }
+
+std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,
+                                                  cost::ProblemOptions options) {
+  return std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(std::move(graph)),
+      std::make_shared<const device::Topology>(device::topology_from_spec(devices)),
+      std::move(options));
+}
+
+std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
+                                                  const std::string& devices,
+                                                  cost::ProblemOptions options) {
+  // The devices first: a slip there shows before a large graph is read.
+  auto topology = std::make_shared<const device::Topology>(device::topology_from_spec(devices));
+  return std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(import::load_graph(graph_path)), std::move(topology),
+      std::move(options));
+}
+
+study::Result place(const cost::Problem& problem, const PlaceOptions& options) {
+  const place::Registry methods = default_methods();
+  return study::run_method(problem, methods.find(options.method), options.run);
+}
+
+study::Result place(graph::Graph graph, const std::string& devices, const PlaceOptions& options) {
+  return place(*make_problem(std::move(graph), devices, options.problem), options);
+}
+
+}  // namespace doppler::api

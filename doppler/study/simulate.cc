@@ -1,0 +1,66 @@
+#include "doppler/study/simulate.h"
+
+#include <algorithm>
+
+#include "doppler/base/error.h"
+#include "doppler/base/rng.h"
+#include "doppler/base/stop.h"
+#include "doppler/schedule/memory.h"
+#include "doppler/schedule/metrics.h"
+#include "doppler/sim/simulator.h"
+#include "doppler/sim/synchronous.h"
+
+namespace doppler::study {
+namespace {
+
+// The first run has the user's seed, so that `--runs 1` and the first of many are the same run.
+std::uint64_t seed_of_run(std::uint64_t seed, int run) {
+  return run == 0 ? seed : mix64(seed ^ mix64(static_cast<std::uint64_t>(run)));
+}
+
+double median(const std::vector<double>& sorted) {
+  const std::size_t middle = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[middle] : 0.5 * (sorted[middle - 1] + sorted[middle]);
+}
+
+}  // namespace
+
+SimulateResult simulate(const cost::Problem& problem, const schedule::Placement& placement,
+                        const SimulateSettings& settings) {
+  DOPPLER_CHECK(settings.runs >= 1);
+  const StopToken stop(settings.interrupt);
+  const bool synchronous = settings.mode == schedule::Mode::kSynchronous;
+  sim::Simulator simulator(problem);
+  SimulateResult result;
+  std::vector<double> makespans;
+  for (int run = 0; run < settings.runs && (run == 0 || !stop.interrupted()); ++run) {
+    const sim::RunOptions options{.choice = settings.choice,
+                                  .jitter = settings.jitter,
+                                  .seed = seed_of_run(settings.seed, run)};
+    if (synchronous) {
+      schedule::Timeline timeline =
+          sim::run_synchronous(problem, placement, settings.barrier_time, options);
+      makespans.push_back(timeline.makespan);
+      if (run == 0) result.timeline = std::move(timeline);
+    } else if (run == 0) {
+      simulator.timeline(placement, options, result.timeline);
+      makespans.push_back(result.timeline.makespan);
+    } else {
+      makespans.push_back(simulator.makespan(placement, options));
+    }
+  }
+  std::sort(makespans.begin(), makespans.end());
+  result.runs = static_cast<int>(makespans.size());
+  result.min = makespans.front();
+  result.median = median(makespans);
+  result.max = makespans.back();
+
+  result.utilisation = schedule::device_utilisation(problem, result.timeline);
+  schedule::MemoryMeter meter(problem);
+  meter.measure(result.timeline);
+  result.peak_memory_bytes.assign(meter.peak_bytes().begin(), meter.peak_bytes().end());
+  result.excess_memory_bytes = meter.excess_bytes();
+  return result;
+}
+
+}  // namespace doppler::study

@@ -1,0 +1,55 @@
+// Runs the dopp command as a user would and keeps what it said.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace doppler::golden {
+
+struct Outcome {
+  int exit_code = -1;  // -1 where a signal ended it
+  std::string out;
+  std::string err;
+};
+
+struct RunAs {
+  std::string directory = {};         // where to run; empty: here
+  double interrupt_after_seconds = 0;  // > 0: send SIGINT then
+};
+
+// `line` is split at spaces; there is no shell.
+Outcome dopp(const std::string& line, const RunAs& how = {});
+
+// A fresh empty directory, removed at the end.
+class Workspace {
+ public:
+  Workspace();
+  ~Workspace();
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+
+  std::string path(const std::string& name) const { return (root_ / name).string(); }
+  const std::filesystem::path& root() const { return root_; }
+  void write(const std::string& name, const std::string& content) const;
+  std::string read(const std::string& name) const;
+  bool has(const std::string& name) const { return std::filesystem::exists(root_ / name); }
+  // Names of all files, sorted.
+  std::vector<std::string> files() const;
+  Outcome dopp(const std::string& line) const { return golden::dopp(line, {.directory = root_.string()}); }
+
+ private:
+  std::filesystem::path root_;
+};
+
+// The number of lines; an error must have one.
+std::size_t line_count(const std::string& text);
+
+// Keys of the object that `text` is. Fails the test where it is not exactly one JSON object.
+std::vector<std::string> json_keys(const std::string& text);
+// A number at a path of keys ("makespan", "min"). Fails the test where there is none.
+double json_number(const std::string& text, const std::vector<std::string>& path);
+// The text without the lines that hold these keys, to compare runs whose wall clock differs.
+std::string without_keys(const std::string& text, const std::vector<std::string>& keys);
+
+}  // namespace doppler::golden
