@@ -17,7 +17,7 @@ namespace doppler::app {
 namespace {
 
 constexpr const char* kDevicesHelp =
-    "Preset (4xP100, 8xV100, 8xH100, 2n4xA100, 2xA100+2xT4), uniform:N or a topology file";
+    "Preset (4xA100, 2n4xA100, 2xA100+2xT4, …), uniform:N or a file";
 
 // The largest thread count that is not taken for a slip of the keyboard.
 constexpr int kMaxThreads = 1024;
@@ -30,8 +30,8 @@ const std::map<std::string, schedule::Objective> kObjectives = {
     {"any-order", schedule::Objective::kAnyOrder}};
 const std::map<std::string, cost::LinkMode> kLinkModes = {{"free", cost::LinkMode::kFree},
                                                           {"channel", cost::LinkMode::kChannel}};
-const std::map<std::string, schedule::Mode> kModes = {
-    {"wc", schedule::Mode::kWorkConserving}, {"sync", schedule::Mode::kSynchronous}};
+const std::map<std::string, schedule::Mode> kModes = {{"wc", schedule::Mode::kWorkConserving},
+                                                      {"sync", schedule::Mode::kSynchronous}};
 const std::map<std::string, schedule::Choice> kChoices = {{"priority", schedule::Choice::kPriority},
                                                           {"fifo", schedule::Choice::kFifo},
                                                           {"random", schedule::Choice::kRandom}};
@@ -48,7 +48,8 @@ Value look_up(const std::map<std::string, Value>& names, const std::string& opti
 // An option that takes one of a few names.
 template <class Value>
 void add_choice(CLI::App& app, const std::string& option, const std::map<std::string, Value>& names,
-                std::function<void(Value)> set, const std::string& help, const std::string& values) {
+                std::function<void(Value)> set, const std::string& help,
+                const std::string& values) {
   app.add_option_function<std::string>(
          option,
          [option, &names, set = std::move(set)](const std::string& text) {
@@ -108,12 +109,11 @@ void add_machine(CLI::App& app, MachineOptions& machine) {
                  text));
            }
          },
-         "Where times come from (default: given for uniform:N, else the best source known)")
+         "Source of times (default: given for uniform:N, else all)")
       ->type_name("given|roofline");
   add_choice<cost::LinkMode>(
       app, "--links", kLinkModes, [&machine](cost::LinkMode mode) { machine.problem.links = mode; },
-      "Whether transfers hold channels (default: free for uniform:N, else channel)",
-      "free|channel");
+      "Do transfers share channels? (default: not for uniform:N)", "free|channel");
 }
 
 void add_threads(CLI::App& app, int& threads) {
@@ -186,11 +186,12 @@ class Parser {
     } catch (const CLI::CallForAllHelp&) {
       return Text{app_.help("", CLI::AppFormatMode::All)};
     } catch (const CLI::CallForHelp&) {
-      return Text{innermost()->help()};
+      return Text{help_of(innermost())};
     } catch (const CLI::ParseError& error) {
       std::string message = error.what();
       std::replace(message.begin(), message.end(), '\n', ' ');
-      while (!message.empty() && (message.back() == ' ' || message.back() == '.')) message.pop_back();
+      while (!message.empty() && (message.back() == ' ' || message.back() == '.'))
+        message.pop_back();
       throw ParameterError(fmt::format("{}; see {} --help", message, path_of(innermost())));
     }
     return finish();
@@ -263,13 +264,14 @@ class Parser {
   void add_devices() {
     CLI::App* group = app_.add_subcommand("devices", "Presets, and topologies as understood");
     group->require_subcommand(1);
-    CLI::App* list = add(*group, "list", "List the presets", "  dopp devices list",
-                         [this] { return list_; });
+    CLI::App* list =
+        add(*group, "list", "List the presets", "  dopp devices list", [this] { return list_; });
     add_json(*list, list_.json);
     add_unused_seed(*list);
-    CLI::App* show = add(*group, "show", "Print a topology as understood",
-                         "  dopp devices show 8xV100\n  dopp devices show 2n4xA100 --json > my.json",
-                         [this] { return devices_; });
+    CLI::App* show =
+        add(*group, "show", "Print a topology as understood",
+            "  dopp devices show 8xV100\n  dopp devices show 2n4xA100 --json > my.json",
+            [this] { return devices_; });
     show->add_option("SPEC", devices_.devices, kDevicesHelp)->required();
     add_json(*show, devices_.json);
     add_unused_seed(*show);
@@ -341,14 +343,15 @@ class Parser {
   }
 
   void add_compare() {
-    CLI::App* compare = add(app_, "compare", "Compare methods in a table",
-                            "  dopp compare graph.json --devices 4xA100\n"
-                            "  dopp compare a.json b.json --devices uniform:4 --methods heft,lns,auto"
-                            " --seeds 5",
-                            [this] {
-                              check_budgets(compare_.search);
-                              return compare_;
-                            });
+    CLI::App* compare =
+        add(app_, "compare", "Compare methods in a table",
+            "  dopp compare graph.json --devices 4xA100\n"
+            "  dopp compare a.json b.json --devices uniform:4 --methods heft,lns,auto"
+            " --seeds 5",
+            [this] {
+              check_budgets(compare_.search);
+              return compare_;
+            });
     compare->add_option("GRAPH", compare_.graphs, "Graph files")->required()->expected(1, 10'000);
     add_machine(*compare, compare_.machine);
     compare
@@ -368,6 +371,11 @@ class Parser {
     CLI::App* app = &app_;
     while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
     return app;
+  }
+
+  // With the usage line as the user types it.
+  std::string help_of(CLI::App* app) const {
+    return app->help(app == &app_ ? "" : path_of(app->get_parent()));
   }
 
   std::string path_of(const CLI::App* app) const {

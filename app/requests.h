@@ -1,5 +1,5 @@
-// What the user asked for: one struct per subcommand, filled by options.cc, carried out by the files
-// named after them.
+// What the user asked for: one struct per subcommand, filled by options.cc, carried out by the
+// files named after them.
 #pragma once
 
 #include <cstdint>
@@ -89,8 +89,8 @@ struct CompareRequest {
   bool json = false;
 };
 
-using Request = std::variant<GraphShowRequest, GraphGenerateRequest, GraphConvertRequest,
-                             DevicesListRequest, DevicesShowRequest, MethodsRequest, PlaceRequest,
-                             SimulateRequest, CompareRequest>;
+using Request =
+    std::variant<GraphShowRequest, GraphGenerateRequest, GraphConvertRequest, DevicesListRequest,
+                 DevicesShowRequest, MethodsRequest, PlaceRequest, SimulateRequest, CompareRequest>;
 
 }  // namespace doppler::app

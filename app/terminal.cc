@@ -36,17 +36,27 @@ void write_quietly(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
+void write_line(std::string_view kind, std::string_view message) {
+  std::string line(message);
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  write_quietly(fmt::format("dopp: {}: {}\n", kind, line));
+}
+
 constexpr std::string_view kClearLine = "\r\x1b[K";
 constexpr std::size_t kLineWidth = 79;  // a narrower terminal wraps, a wider one wastes nothing
 
 }  // namespace
 
-void print(std::string_view text) { write_all(STDOUT_FILENO, text); }
+void print(std::string_view text) {
+  write_all(STDOUT_FILENO, text);
+}
 
 void print_error(std::string_view message) {
-  std::string line(message);
-  std::replace(line.begin(), line.end(), '\n', ' ');
-  write_quietly(fmt::format("dopp: error: {}\n", line));
+  write_line("error", message);
+}
+
+void print_warning(std::string_view message) {
+  write_line("warning", message);
 }
 
 ProgressLine::ProgressLine(std::string text) : text_(std::move(text)) {
@@ -54,6 +64,10 @@ ProgressLine::ProgressLine(std::string text) : text_(std::move(text)) {
 }
 
 ProgressLine::~ProgressLine() {
+  finish();
+}
+
+void ProgressLine::finish() {
   {
     const std::lock_guard lock(mutex_);
     done_ = true;

@@ -9,15 +9,16 @@
 
 namespace doppler::app {
 
-// Writes to standard output. A reader that has gone away (a closed pipe) is not an error; anything else
-// that goes wrong throws SystemError.
+// Writes to standard output. A reader that has gone away (a closed pipe) is not an error; anything
+// else that goes wrong throws SystemError.
 void print(std::string_view text);
 
-// One line on standard error: "dopp: error: …".
+// One line on standard error: "dopp: error: …", "dopp: warning: …".
 void print_error(std::string_view message);
+void print_warning(std::string_view message);
 
 // While it lives, a line on standard error that says what is going on, where that is a terminal and
-// once a second has passed. Cleared at the end. say() may be called from any thread.
+// once a second has passed. say() may be called from any thread.
 class ProgressLine {
  public:
   explicit ProgressLine(std::string text);
@@ -26,6 +27,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void say(std::string text);
+  // Clears the line for good; call it before printing anything else.
+  void finish();
 
  private:
   void draw();

@@ -4,7 +4,9 @@
 
 namespace doppler::api {
 
-place::Registry default_methods() { return place::classical_methods(); }
+place::Registry default_methods() {
+  return place::classical_methods();
+}
 
 std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,
                                                   cost::ProblemOptions options) {

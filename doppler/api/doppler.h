@@ -1,8 +1,9 @@
 // Doppler's front door for programs that embed it: one header, one call.
 //
 //   graph::GraphBuilder builder;  …  graph::Graph graph = std::move(builder).build();
-//   study::Result result = api::place(std::move(graph), "4xA100", {.run = {.budget_seconds = 2.0}});
-//   result.placement.device[node.index()], result.figures.nominal, result.bound, result.gap
+//   study::Result result = api::place(std::move(graph), "4xA100", {.run = {.budget_seconds
+//   = 2.0}}); result.placement.device[node.index()], result.figures.nominal, result.bound,
+//   result.gap
 //
 // Everything here is thread safe. Errors are those of doppler/base/error.h.
 #pragma once
@@ -16,7 +17,7 @@
 #include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
 #include "doppler/graph/graph.h"
-#include "doppler/import/load.h"
+#include "doppler/import/import.h"
 #include "doppler/place/registry.h"
 #include "doppler/study/result.h"
 #include "doppler/study/run_method.h"
@@ -26,7 +27,8 @@ namespace doppler::api {
 // Every placement method, `auto` among them.
 place::Registry default_methods();
 
-// A problem from a graph and devices as a user writes them: a preset, `uniform:N` or a topology file.
+// A problem from a graph and devices as a user writes them: a preset, `uniform:N` or a topology
+// file.
 std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,
                                                   cost::ProblemOptions options = {});
 // The same from a graph file of any format that we read.
@@ -36,8 +38,8 @@ std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
 
 struct PlaceOptions {
   std::string method = "auto";
-  study::RunSettings run = {};            // seed, objective, budget, threads
-  cost::ProblemOptions problem = {};      // costs, links, constraints
+  study::RunSettings run = {};        // seed, objective, budget, threads
+  cost::ProblemOptions problem = {};  // costs, links, constraints
 };
 
 study::Result place(const cost::Problem& problem, const PlaceOptions& options = {});

@@ -26,17 +26,17 @@ struct CompareSettings {
 struct Entry {
   std::string method;
   std::uint64_t seed = 0;
-  std::optional<Result> result;
-  std::string failure;  // where there is no result
+  std::optional<Result> result = std::nullopt;
+  std::string failure = {};  // where there is no result
 };
 
-// Methods worth running on a problem where the user names none: all but those whose time explodes with
-// its size.
+// Methods worth running on a problem where the user names none: all but those whose time explodes
+// with its size.
 std::vector<const place::Placer*> suitable_methods(const place::Registry& registry,
                                                    const cost::Problem& problem);
 
-// Entries by method, then seed. A method that finds nothing feasible does not end the others. Where the
-// caller interrupts, what is there so far.
+// Entries by method, then seed. A method that finds nothing feasible does not end the others. Where
+// the caller interrupts, what is there so far.
 std::vector<Entry> compare(const cost::Problem& problem,
                            const std::vector<const place::Placer*>& methods,
                            const CompareSettings& settings);

@@ -3,15 +3,19 @@
 #include <fmt/format.h>
 
 #include "doppler/base/units.h"
+#include "doppler/report/wrap.h"
 
 namespace doppler::study {
 namespace {
 
 std::string_view costs_in_words(const cost::Problem& problem) {
   switch (problem.costs()) {
-    case cost::CostSource::kGiven: return "times as given in the graph";
-    case cost::CostSource::kRoofline: return "roofline from flops and bytes, transfers by bytes";
-    case cost::CostSource::kAutomatic: break;
+    case cost::CostSource::kGiven:
+      return "times as given in the graph";
+    case cost::CostSource::kRoofline:
+      return "roofline from flops and bytes, transfers by bytes";
+    case cost::CostSource::kAutomatic:
+      break;
   }
   if (problem.topology().given_costs_by_default()) return "times as given in the graph";
   return "given for the kind of device, else roofline, else the given time; transfers by bytes";
@@ -24,39 +28,27 @@ std::string_view links_in_words(cost::LinkMode links) {
 
 }  // namespace
 
-std::string_view links_name(cost::LinkMode links) {
-  return links == cost::LinkMode::kFree ? "free" : "channel";
-}
-
-std::string_view costs_name(const cost::Problem& problem) {
-  switch (problem.costs()) {
-    case cost::CostSource::kGiven: return "given";
-    case cost::CostSource::kRoofline: return "roofline";
-    case cost::CostSource::kAutomatic: break;
-  }
-  return problem.topology().given_costs_by_default() ? "given" : "automatic";
-}
-
 std::string_view objective_name(schedule::Objective objective) {
   switch (objective) {
-    case schedule::Objective::kRobust: return "robust";
-    case schedule::Objective::kAnyOrder: return "any-order";
-    case schedule::Objective::kNominal: break;
+    case schedule::Objective::kRobust:
+      return "robust";
+    case schedule::Objective::kAnyOrder:
+      return "any-order";
+    case schedule::Objective::kNominal:
+      break;
   }
   return "nominal";
 }
 
 std::string describe_problem(const cost::Problem& problem, const std::string& graph_path) {
   const device::Topology& topology = problem.topology();
-  return fmt::format(
-      "graph    {}: {} nodes, {} edges\n"
-      "devices  {}{}{}\n"
-      "costs    {}\n"
-      "links    {}\n",
-      graph_path, format_integer(problem.node_count()),
-      format_integer(problem.graph().edge_count()), topology.name(),
-      topology.description().empty() ? "" : ": ", topology.description(), costs_in_words(problem),
-      links_in_words(problem.links()));
+  std::string devices = topology.name();
+  if (!topology.description().empty()) devices += ": " + topology.description();
+  return report::wrap("graph    ", fmt::format("{}: {} nodes, {} edges", graph_path,
+                                               format_integer(problem.node_count()),
+                                               format_integer(problem.graph().edge_count()))) +
+         report::wrap("devices  ", devices) + report::wrap("costs    ", costs_in_words(problem)) +
+         report::wrap("links    ", links_in_words(problem.links()));
 }
 
 }  // namespace doppler::study

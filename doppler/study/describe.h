@@ -9,8 +9,6 @@
 
 namespace doppler::study {
 
-std::string_view links_name(cost::LinkMode links);               // "free", "channel"
-std::string_view costs_name(const cost::Problem& problem);       // "automatic", "given", "roofline"
 std::string_view objective_name(schedule::Objective objective);  // "nominal", "robust", "any-order"
 
 // Graph, devices, costs and links, a line each, ended by newlines.

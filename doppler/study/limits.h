@@ -20,9 +20,9 @@ struct Limits {
   double transfer = 0.0;
   double waiting = 0.0;
 
-  DeviceId busiest_device;
+  DeviceId busiest_device = {};
   double busiest_device_share = 0.0;  // busy time / makespan
-  ChannelId busiest_channel;          // invalid where nothing moved or links are free
+  ChannelId busiest_channel = {};     // invalid where nothing moved or links are free
   double busiest_channel_share = 0.0;
 
   // The best of the moves tried that shortens the run. A colocated node takes its class along.
@@ -31,13 +31,13 @@ struct Limits {
     DeviceId to;
     double makespan;
   };
-  std::optional<Move> best_move;
+  std::optional<Move> best_move = std::nullopt;
   std::uint64_t moves_tried = 0;
   bool all_moves_tried = false;  // of the nodes on the critical chain
 };
 
-// The nominal run. Tries moves until the count or the token says stop; the token alone makes the result
-// depend on the clock.
+// The nominal run. Tries moves until the count or the token says stop; the token alone makes the
+// result depend on the clock.
 Limits find_limits(const cost::Problem& problem, const schedule::Placement& placement,
                    const StopToken& stop = {});
 

@@ -4,6 +4,7 @@
 
 #include "doppler/base/hash.h"
 #include "doppler/base/json_writer.h"
+#include "doppler/schedule/placement_json.h"
 #include "doppler/study/describe.h"
 
 namespace doppler::study {
@@ -15,8 +16,8 @@ void write_subject(JsonWriter& json, const cost::Problem& problem, const std::st
       .field("nodes", problem.node_count())
       .field("edges", problem.graph().edge_count())
       .field("devices", std::string_view(problem.topology().name()))
-      .field("links", links_name(problem.links()))
-      .field("costs", costs_name(problem))
+      .field("links", schedule::links_name(problem.links()))
+      .field("costs", schedule::costs_name(problem.costs()))
       .field("time_unit", std::string_view(problem.time_unit()));
 }
 
@@ -115,9 +116,12 @@ std::string_view mode_name(schedule::Mode mode) {
 
 std::string_view choice_name(schedule::Choice choice) {
   switch (choice) {
-    case schedule::Choice::kFifo: return "fifo";
-    case schedule::Choice::kRandom: return "random";
-    case schedule::Choice::kPriority: break;
+    case schedule::Choice::kFifo:
+      return "fifo";
+    case schedule::Choice::kRandom:
+      return "random";
+    case schedule::Choice::kPriority:
+      break;
   }
   return "priority";
 }

@@ -69,9 +69,8 @@ void measure(const cost::Problem& problem, int threads, Result& result) {
 Result run_method(const cost::Problem& problem, const place::Placer& method,
                   const RunSettings& settings) {
   check(settings);
-  Result result{.method = std::string(method.name()),
-                .seed = settings.seed,
-                .objective = settings.objective};
+  Result result{
+      .method = std::string(method.name()), .seed = settings.seed, .objective = settings.objective};
 
   place::PlaceRequest request{.seed = settings.seed,
                               .objective = settings.objective,
@@ -86,8 +85,8 @@ Result run_method(const cost::Problem& problem, const place::Placer& method,
     } else {
       result.timed = true;
       const double budget = settings.budget_seconds.value_or(kDefaultBudgetSeconds);
-      search_seconds = budget - std::min(figures_seconds(problem, settings.threads),
-                                         kLargestReserve * budget);
+      search_seconds =
+          budget - std::min(figures_seconds(problem, settings.threads), kLargestReserve * budget);
       request.stop = StopToken::after_seconds(search_seconds, settings.interrupt);
     }
   }

@@ -27,10 +27,9 @@ struct RunSettings {
   std::function<void(const place::Progress&)> progress = {};
 };
 
-// A time budget covers the search and the runs behind the figures: time for the latter is kept back.
-// With a count of evaluations the result has the same bits on any number of threads.
-// Throws ParameterError for a budget that is not positive or for two budgets, and what the method
-// throws.
+// A time budget covers the search and the runs behind the figures: time for the latter is kept
+// back. With a count of evaluations the result has the same bits on any number of threads. Throws
+// ParameterError for a budget that is not positive or for two budgets, and what the method throws.
 Result run_method(const cost::Problem& problem, const place::Placer& method,
                   const RunSettings& settings);
 

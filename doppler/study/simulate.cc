@@ -5,6 +5,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
 #include "doppler/base/stop.h"
+#include "doppler/report/perfetto.h"
 #include "doppler/schedule/memory.h"
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"
@@ -55,12 +56,25 @@ SimulateResult simulate(const cost::Problem& problem, const schedule::Placement&
   result.median = median(makespans);
   result.max = makespans.back();
 
-  result.utilisation = schedule::device_utilisation(problem, result.timeline);
+  for (const schedule::ResourceUse& use :
+       schedule::measure_metrics(problem, result.timeline).devices) {
+    result.utilisation.push_back(use.utilisation);
+  }
   schedule::MemoryMeter meter(problem);
   meter.measure(result.timeline);
   result.peak_memory_bytes.assign(meter.peak_bytes().begin(), meter.peak_bytes().end());
   result.excess_memory_bytes = meter.excess_bytes();
   return result;
+}
+
+std::string trace_json(const cost::Problem& problem, const schedule::Timeline& timeline) {
+  schedule::MemoryMeter meter(problem);
+  meter.measure(timeline);
+  std::vector<std::vector<schedule::MemorySample>> memory;
+  for (std::size_t d = 0; d < problem.device_count(); ++d) {
+    memory.push_back(meter.samples(DeviceId::of(d)));
+  }
+  return report::write_trace(problem, timeline, memory);
 }
 
 }  // namespace doppler::study

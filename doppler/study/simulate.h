@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "doppler/cost/problem.h"
@@ -37,5 +38,8 @@ struct SimulateResult {
 // REQUIRES: the placement passes check_placement; runs >= 1.
 SimulateResult simulate(const cost::Problem& problem, const schedule::Placement& placement,
                         const SimulateSettings& settings);
+
+// The run as a Perfetto trace, memory of each device among it.
+std::string trace_json(const cost::Problem& problem, const schedule::Timeline& timeline);
 
 }  // namespace doppler::study

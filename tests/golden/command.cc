@@ -117,7 +117,9 @@ void Workspace::write(const std::string& name, const std::string& content) const
   write_file(path(name), content);
 }
 
-std::string Workspace::read(const std::string& name) const { return read_file(path(name)); }
+std::string Workspace::read(const std::string& name) const {
+  return read_file(path(name));
+}
 
 std::vector<std::string> Workspace::files() const {
   std::vector<std::string> names;

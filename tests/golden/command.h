@@ -14,7 +14,7 @@ struct Outcome {
 };
 
 struct RunAs {
-  std::string directory = {};         // where to run; empty: here
+  std::string directory = {};          // where to run; empty: here
   double interrupt_after_seconds = 0;  // > 0: send SIGINT then
 };
 
@@ -36,7 +36,9 @@ class Workspace {
   bool has(const std::string& name) const { return std::filesystem::exists(root_ / name); }
   // Names of all files, sorted.
   std::vector<std::string> files() const;
-  Outcome dopp(const std::string& line) const { return golden::dopp(line, {.directory = root_.string()}); }
+  Outcome dopp(const std::string& line) const {
+    return golden::dopp(line, {.directory = root_.string()});
+  }
 
  private:
   std::filesystem::path root_;

@@ -1,0 +1,17 @@
+#include "app/search_options.h"
+
+#include "app/interrupt.h"
+
+namespace doppler::app {
+
+study::RunSettings run_settings(const SearchOptions& search) {
+  return {.seed = search.seed,
+          .objective = search.objective,
+          .budget_seconds = search.budget_seconds,
+          .max_evaluations = search.max_evaluations,
+          .threads = search.threads,
+          .interrupt = catch_interrupts(),
+          .progress = {}};
+}
+
+}  // namespace doppler::app

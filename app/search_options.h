@@ -1,0 +1,12 @@
+// What the commands that search share.
+#pragma once
+
+#include "app/requests.h"
+#include "doppler/study/run_method.h"
+
+namespace doppler::app {
+
+// Ctrl-C interrupts from now on.
+study::RunSettings run_settings(const SearchOptions& search);
+
+}  // namespace doppler::app

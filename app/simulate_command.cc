@@ -1,0 +1,57 @@
+// dopp simulate
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "app/commands.h"
+#include "app/interrupt.h"
+#include "app/terminal.h"
+#include "doppler/api/doppler.h"
+#include "doppler/base/file.h"
+#include "doppler/schedule/placement_json.h"
+#include "doppler/study/describe.h"
+#include "doppler/study/result_json.h"
+#include "doppler/study/result_text.h"
+#include "doppler/study/simulate.h"
+
+namespace doppler::app {
+
+void run(const SimulateRequest& request) {
+  const study::SimulateSettings settings{.mode = request.mode,
+                                         .choice = request.choice,
+                                         .runs = request.runs,
+                                         .jitter = request.jitter,
+                                         .barrier_time = request.barrier,
+                                         .seed = request.seed,
+                                         .interrupt = catch_interrupts()};
+  ProgressLine progress("reading " + request.graph);
+  const auto problem =
+      api::load_problem(request.graph, request.machine.devices, request.machine.problem);
+  std::vector<std::string> warnings;
+  const schedule::Placement placement =
+      schedule::read_placement_json(request.placement, read_file(request.placement), *problem,
+                                    warnings)
+          .placement;
+  schedule::check_placement(*problem, placement);
+  progress.say("simulating");
+  const study::SimulateResult result = study::simulate(*problem, placement, settings);
+  if (!request.trace.empty()) {
+    progress.say("writing " + request.trace);
+    write_file(request.trace, study::trace_json(*problem, result.timeline));
+  }
+  progress.finish();
+  for (const std::string& warning : warnings) print_warning(warning);
+
+  if (request.json) {
+    print(study::simulate_json(*problem, request.graph, settings, result));
+    return;
+  }
+  print(study::describe_problem(*problem, request.graph) + "\n" +
+        study::simulate_text(*problem, settings, result));
+  if (!request.trace.empty()) {
+    print(fmt::format("\nwrote {}; open it in https://ui.perfetto.dev\n", request.trace));
+  }
+}
+
+}  // namespace doppler::app

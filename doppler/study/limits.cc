@@ -1,0 +1,123 @@
+#include "doppler/study/limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "doppler/base/units.h"
+#include "doppler/schedule/critical_chain.h"
+#include "doppler/schedule/memory.h"
+#include "doppler/schedule/metrics.h"
+#include "doppler/sim/simulator.h"
+
+namespace doppler::study {
+namespace {
+
+// Simulated node runs that may be spent on single moves: well below a second.
+constexpr std::uint64_t kNodeRuns = 4'000'000;
+constexpr std::uint64_t kFewestMoves = 16;
+
+// Tries to run each unit of the critical chain elsewhere, one at a time, until the count is used
+// up.
+void try_moves(const cost::Problem& problem, const schedule::Placement& placement,
+               const schedule::CriticalChain& chain, const StopToken& stop, Limits& limits) {
+  const std::uint64_t allowance =
+      std::max(kFewestMoves, kNodeRuns / std::max<std::uint64_t>(1, problem.node_count()));
+  sim::Simulator simulator(problem);
+  schedule::MemoryMeter meter(problem);
+  schedule::Placement moved = placement;
+  std::vector<std::uint32_t> units;
+  for (const schedule::ChainStep& step : chain.steps) {
+    if (step.kind == schedule::ChainStep::Kind::kCompute)
+      units.push_back(problem.unit_of(step.node));
+  }
+  std::sort(units.begin(), units.end());
+  units.erase(std::unique(units.begin(), units.end()), units.end());
+
+  double best = limits.makespan;
+  for (const std::uint32_t unit : units) {
+    const NodeId first = problem.unit(unit).front();
+    const DeviceId from = placement.device[first.index()];
+    const auto move_unit = [&](DeviceId to) {
+      for (const NodeId node : problem.unit(unit)) moved.device[node.index()] = to;
+    };
+    for (const DeviceId to : problem.allowed_devices(first)) {
+      if (to == from) continue;
+      if (limits.moves_tried == allowance || stop.stop_requested()) return;
+      move_unit(to);
+      ++limits.moves_tried;
+      const double makespan = simulator.makespan(moved, best);
+      if (!(makespan < best)) continue;
+      if (problem.memory_can_bind()) {
+        meter.measure(simulator.timeline(moved));
+        if (meter.excess_bytes() > 0.0) continue;
+      }
+      best = makespan;
+      limits.best_move = {.node = first, .to = to, .makespan = makespan};
+    }
+    move_unit(from);
+  }
+  limits.all_moves_tried = true;
+}
+
+std::string percent(double share) {
+  return fmt::format("{:.0f} %", 100.0 * share);
+}
+
+}  // namespace
+
+Limits find_limits(const cost::Problem& problem, const schedule::Placement& placement,
+                   const StopToken& stop) {
+  const schedule::Timeline timeline = sim::Simulator(problem).timeline(placement);
+  const schedule::CriticalChain chain = schedule::critical_chain(problem, timeline);
+  Limits limits{.makespan = timeline.makespan};
+  if (timeline.makespan > 0.0) {
+    limits.compute = chain.compute / timeline.makespan;
+    limits.transfer = chain.transfer / timeline.makespan;
+    limits.waiting = chain.waiting() / timeline.makespan;
+  }
+  const schedule::Metrics metrics = schedule::measure_metrics(problem, timeline);
+  limits.busiest_device = metrics.busiest_device();
+  limits.busiest_device_share = metrics.devices[limits.busiest_device.index()].utilisation;
+  limits.busiest_channel = metrics.busiest_channel();
+  if (limits.busiest_channel.valid()) {
+    limits.busiest_channel_share = metrics.channels[limits.busiest_channel.index()].utilisation;
+  }
+  try_moves(problem, placement, chain, stop, limits);
+  return limits;
+}
+
+std::string describe_limits(const cost::Problem& problem, const schedule::Placement& placement,
+                            const Limits& limits) {
+  const device::Topology& topology = problem.topology();
+  std::string text = fmt::format(
+      "The critical chain is {} compute, {} transfer and {} waiting for a busy device or "
+      "channel.\n",
+      percent(limits.compute), percent(limits.transfer), percent(limits.waiting));
+  text += fmt::format("The busiest device is {}, busy {} of the time",
+                      topology.device(limits.busiest_device).name,
+                      percent(limits.busiest_device_share));
+  if (limits.busiest_channel.valid()) {
+    text +=
+        fmt::format("; the busiest channel {}, {}", topology.channel(limits.busiest_channel).name,
+                    percent(limits.busiest_channel_share));
+  }
+  text += ".\n";
+  if (limits.best_move) {
+    const Limits::Move& move = *limits.best_move;
+    text +=
+        fmt::format("Best single move left: {} from {} to {} would give {} ({:.2f} % less).\n",
+                    problem.graph().node_name(move.node),
+                    topology.device(placement.device[move.node.index()]).name,
+                    topology.device(move.to).name, format_time(move.makespan, problem.time_unit()),
+                    100.0 * (1.0 - move.makespan / limits.makespan));
+  } else if (limits.moves_tried > 0) {
+    text += fmt::format("No single move of a critical node improves it ({} {}).\n",
+                        format_integer(limits.moves_tried),
+                        limits.all_moves_tried ? "tried, which is all" : "tried of more");
+  }
+  return text;
+}
+
+}  // namespace doppler::study

@@ -1,0 +1,248 @@
+// dopp place, compare, simulate, devices and methods
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "command.h"
+
+namespace doppler::golden {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0, width = 0;
+  for (const char c : text) {
+    if (c == '\n') {
+      widest = std::max(widest, width);
+      width = 0;
+    } else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) {  // one per UTF-8 character
+      ++width;
+    }
+  }
+  return std::max(widest, width);
+}
+
+class Place : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(files_.dopp("graph generate random --family layered --nodes 60 -o g.json").exit_code,
+              0);
+    // a(1) feeds b(1) and c(1); a transfer takes 5: all on one device, 3, is best.
+    files_.write("fan.json", R"({"format": "doppler.graph", "version": 1, "time_unit": "tick",
+      "tensors": [{"name": "x", "transfer_time": 5}],
+      "nodes": [{"name": "a", "time": 1, "inputs": [], "outputs": ["x"]},
+                {"name": "b", "time": 1, "inputs": ["x"], "outputs": []},
+                {"name": "c", "time": 1, "inputs": ["x"], "outputs": []}]})");
+  }
+  Workspace files_;
+};
+
+TEST_F(Place, JsonHasTheKeysOfTheContract) {
+  const Outcome placed = files_.dopp("place g.json --devices 2xA100 --method heft --json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  EXPECT_THAT(json_keys(placed.out),
+              IsSupersetOf({"graph", "devices", "method", "seed", "time_unit", "makespan", "robust",
+                            "any_order", "bound", "gap", "seconds", "evaluations",
+                            "peak_memory_bytes", "bytes_moved", "assignment", "priority"}));
+  const double makespan = json_number(placed.out, {"makespan"});
+  EXPECT_GE(makespan, json_number(placed.out, {"bound", "value"}));
+  EXPECT_DOUBLE_EQ(json_number(placed.out, {"gap"}),
+                   makespan / json_number(placed.out, {"bound", "value"}) - 1.0);
+  EXPECT_EQ(json_number(placed.out, {"robust", "runs"}), 100);
+  EXPECT_EQ(json_number(placed.out, {"any_order", "runs"}), 100);
+  EXPECT_GE(json_number(placed.out, {"any_order", "p95"}),
+            json_number(placed.out, {"any_order", "mean"}));
+}
+
+TEST_F(Place, WordsFitAndEchoWhatWasUnderstood) {
+  const Outcome placed = files_.dopp("place g.json --devices uniform:3 --method heft -o p.json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  EXPECT_THAT(placed.out, HasSubstr("60 nodes"));
+  EXPECT_THAT(placed.out, HasSubstr("uniform:3"));
+  EXPECT_THAT(placed.out, HasSubstr("as given in the graph"));
+  EXPECT_THAT(placed.out, HasSubstr("critical chain"));
+  EXPECT_THAT(placed.out, HasSubstr("busiest device"));
+  EXPECT_LE(widest_line(placed.out), 100u) << placed.out;
+}
+
+TEST_F(Place, TheBestOfASmallGraphIsProved) {
+  for (const char* method : {"exact", "auto"}) {
+    const Outcome placed = files_.dopp(
+        std::string("place fan.json --devices uniform:2 --evaluations 5000 --json --method ") +
+        method);
+    ASSERT_EQ(placed.exit_code, 0) << placed.err;
+    EXPECT_EQ(json_number(placed.out, {"makespan"}), 3.0) << method;
+    EXPECT_THAT(placed.out, HasSubstr("\"time_unit\": \"tick\""));
+  }
+}
+
+TEST_F(Place, EvaluationsGiveTheSameBitsOnAnyThreads) {
+  const std::vector<std::string> clock = {"seconds", "note"};
+  for (const std::string method : {"auto", "lns", "anneal"}) {
+    const std::string line =
+        "place g.json --devices uniform:4 --evaluations 3000 --seed 7 --json --method " + method;
+    const Outcome one = files_.dopp(line + " --threads 1 -o one.json");
+    const Outcome two = files_.dopp(line + " --threads 2 -o two.json");
+    const Outcome again = files_.dopp(line + " --threads 2");
+    ASSERT_EQ(one.exit_code, 0) << one.err;
+    EXPECT_EQ(without_keys(one.out, clock), without_keys(two.out, clock)) << method;
+    EXPECT_EQ(without_keys(two.out, clock), without_keys(again.out, clock)) << method;
+    EXPECT_EQ(files_.read("one.json"), files_.read("two.json")) << method;
+  }
+}
+
+TEST_F(Place, ATimeBudgetPrintsWhatReplaysIt) {
+  const std::string line = "place g.json --devices uniform:4 --method lns --seed 2 --json ";
+  const Outcome timed = files_.dopp(line + "--budget 0.3");
+  ASSERT_EQ(timed.exit_code, 0) << timed.err;
+  const auto evaluations = static_cast<std::uint64_t>(json_number(timed.out, {"evaluations"}));
+  const Outcome replayed = files_.dopp(line + "--evaluations " + std::to_string(evaluations));
+  ASSERT_EQ(replayed.exit_code, 0) << replayed.err;
+  const std::vector<std::string> clock = {"seconds", "note"};
+  EXPECT_EQ(without_keys(timed.out, clock), without_keys(replayed.out, clock));
+}
+
+TEST_F(Place, OtherObjectivesSayWhatTheyCostNominally) {
+  for (const std::string objective : {"robust", "any-order"}) {
+    const std::string line =
+        "place g.json --devices uniform:4 --method lns --evaluations 2000 --objective " + objective;
+    const Outcome words = files_.dopp(line);
+    ASSERT_EQ(words.exit_code, 0) << words.err;
+    EXPECT_THAT(words.out, HasSubstr("nominally"));
+    EXPECT_LE(widest_line(words.out), 100u) << words.out;
+    EXPECT_GT(json_number(files_.dopp(line + " --json").out, {"nominal_cost", "best_nominal"}),
+              0.0);
+  }
+}
+
+TEST_F(Place, CtrlCKeepsTheBest) {
+  const auto start = std::chrono::steady_clock::now();
+  const Outcome placed =
+      dopp("place " + files_.path("g.json") +
+               " --devices uniform:4 --method lns --budget 300 --json -o " + files_.path("p.json"),
+           {.interrupt_after_seconds = 1.0});
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  EXPECT_EQ(placed.exit_code, 0) << placed.err;
+  EXPECT_THAT(json_keys(placed.out), IsSupersetOf({"makespan", "assignment"}));
+  EXPECT_TRUE(files_.has("p.json"));
+  // Far from the budget; no statement about speed.
+  EXPECT_LT(took.count(), 200.0);
+}
+
+TEST_F(Place, BadOutputLeavesNothingBehind) {
+  const Outcome placed =
+      files_.dopp("place g.json --devices uniform:2 --method heft -o missing/p.json");
+  EXPECT_EQ(placed.exit_code, 1);
+  EXPECT_EQ(line_count(placed.err), 1u) << placed.err;
+  EXPECT_EQ(placed.out, "");
+  EXPECT_THAT(files_.files(), ElementsAre("fan.json", "g.json"));
+}
+
+// Every node on one of two devices of 1 byte each; a's output has 8.
+TEST_F(Place, WhatDoesNotFitFailsWithOne) {
+  files_.write("big.json", R"({"format": "doppler.graph", "version": 1,
+      "tensors": [{"name": "x", "bytes": 8, "transfer_time": 1}],
+      "nodes": [{"name": "a", "time": 1, "inputs": [], "outputs": ["x"]},
+                {"name": "b", "time": 1, "inputs": ["x"], "outputs": []}],
+      "constraints": {"memory": {"d0": 1, "d1": 1}}})");
+  const Outcome placed = files_.dopp("place big.json --devices uniform:2 --method heft");
+  EXPECT_EQ(placed.exit_code, 1) << placed.err << placed.out;
+  EXPECT_EQ(line_count(placed.err), 1u) << placed.err;
+}
+
+TEST_F(Place, MissingCostsAreNamed) {
+  files_.write("bare.json", R"({"format": "doppler.graph", "version": 1, "tensors": [],
+      "nodes": [{"name": "bare_node", "inputs": [], "outputs": []}]})");
+  const Outcome placed = files_.dopp("place bare.json --devices uniform:2");
+  EXPECT_EQ(placed.exit_code, 2) << placed.out;
+  EXPECT_EQ(line_count(placed.err), 1u) << placed.err;
+  EXPECT_THAT(placed.err, HasSubstr("bare_node"));
+}
+
+TEST_F(Place, CompareListsEveryMethodAndSeed) {
+  const Outcome words =
+      files_.dopp("compare g.json fan.json --devices uniform:2 --evaluations 300 --seeds 2");
+  ASSERT_EQ(words.exit_code, 0) << words.err;
+  for (const char* method : {"single", "random", "round-robin", "critical-path", "heft", "peft",
+                             "metis", "enumerative", "anneal", "lns", "auto"}) {
+    EXPECT_THAT(words.out, HasSubstr(method));
+  }
+  EXPECT_LE(widest_line(words.out), 100u) << words.out;
+  const Outcome json = files_.dopp(
+      "compare g.json fan.json --devices uniform:2 --methods heft,random --seeds 3 --json");
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_THAT(json_keys(json.out), ElementsAre("results"));
+  std::size_t results = 0;
+  for (std::size_t at = 0; (at = json.out.find("\"makespan\"", at)) != std::string::npos; ++at)
+    ++results;
+  EXPECT_EQ(results, 2u * 2u * 3u);
+}
+
+TEST_F(Place, SimulateAgreesWithPlace) {
+  const Outcome placed =
+      files_.dopp("place g.json --devices 2xA100 --method heft --json -o p.json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  const Outcome run = files_.dopp("simulate g.json p.json --devices 2xA100 --json --trace t.json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(json_keys(run.out), IsSupersetOf({"makespan", "utilisation", "peak_memory_bytes"}));
+  const double makespan = json_number(placed.out, {"makespan"});
+  EXPECT_EQ(json_number(run.out, {"makespan", "min"}), makespan);
+  EXPECT_EQ(json_number(run.out, {"makespan", "max"}), makespan);
+  EXPECT_FALSE(json_keys(files_.read("t.json")).empty());
+
+  const Outcome many =
+      files_.dopp("simulate g.json p.json --devices 2xA100 --choice random --runs 20 --json");
+  EXPECT_LT(json_number(many.out, {"makespan", "min"}), json_number(many.out, {"makespan", "max"}));
+  const Outcome repeated =
+      files_.dopp("simulate g.json p.json --devices 2xA100 --choice random --runs 20 --json");
+  EXPECT_EQ(many.out, repeated.out);
+
+  const Outcome sync = files_.dopp("simulate g.json p.json --devices 2xA100 --mode sync");
+  EXPECT_EQ(sync.exit_code, 0) << sync.err;
+  EXPECT_LE(widest_line(sync.out), 100u);
+}
+
+TEST_F(Place, APlacementOfAnotherGraphIsRefused) {
+  ASSERT_EQ(files_.dopp("place g.json --devices uniform:2 --method heft -o p.json").exit_code, 0);
+  const Outcome run = files_.dopp("simulate fan.json p.json --devices uniform:2");
+  EXPECT_EQ(run.exit_code, 2) << run.out;
+  EXPECT_EQ(line_count(run.err), 1u) << run.err;
+  const std::string whole = files_.read("p.json");
+  files_.write("half.json", whole.substr(0, whole.size() / 2));
+  EXPECT_EQ(files_.dopp("simulate g.json half.json --devices uniform:2").exit_code, 2);
+}
+
+TEST(Devices, ListAndShow) {
+  const Outcome list = dopp("devices list");
+  ASSERT_EQ(list.exit_code, 0);
+  EXPECT_THAT(list.out, HasSubstr("uniform:"));
+  EXPECT_LE(widest_line(list.out), 100u) << list.out;
+  EXPECT_THAT(json_keys(dopp("devices list --json").out), ElementsAre("presets"));
+  const Workspace files;
+  for (const std::string spec :
+       {"4xP100", "8xV100", "8xH100", "2n4xA100", "2xA100+2xT4", "uniform:4"}) {
+    const Outcome shown = files.dopp("devices show " + spec);
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    EXPECT_LE(widest_line(shown.out), 100u) << shown.out;
+    const Outcome json = files.dopp("devices show --json " + spec);
+    EXPECT_FALSE(json_keys(json.out).empty());
+    // What is printed is a topology file.
+    files.write("t.json", json.out);
+    EXPECT_EQ(files.dopp("devices show --json t.json").exit_code, 0) << spec;
+  }
+}
+
+TEST(Methods, AreListed) {
+  const Outcome words = dopp("methods");
+  ASSERT_EQ(words.exit_code, 0);
+  EXPECT_THAT(words.out, HasSubstr("heft"));
+  EXPECT_LE(widest_line(words.out), 100u) << words.out;
+  EXPECT_THAT(json_keys(dopp("methods --json").out), ElementsAre("methods"));
+}
+
+}  // namespace
+}  // namespace doppler::golden
