@@ -134,12 +134,14 @@ TEST_F(Place, CtrlCKeepsTheBest) {
 }
 
 TEST_F(Place, BadOutputLeavesNothingBehind) {
-  const Outcome placed =
-      files_.dopp("place g.json --devices uniform:2 --method heft -o missing/p.json");
-  EXPECT_EQ(placed.exit_code, 1);
-  EXPECT_EQ(line_count(placed.err), 1u) << placed.err;
-  EXPECT_EQ(placed.out, "");
-  EXPECT_THAT(files_.files(), ElementsAre("fan.json", "g.json"));
+  for (const char* output : {"missing/p.json", "g.json/p.json", "."}) {
+    const Outcome placed =
+        files_.dopp(std::string("place g.json --devices uniform:2 --method heft -o ") + output);
+    EXPECT_EQ(placed.exit_code, 1);
+    EXPECT_EQ(line_count(placed.err), 1u) << placed.err;
+    EXPECT_EQ(placed.out, "");
+    EXPECT_THAT(files_.files(), ElementsAre("fan.json", "g.json"));
+  }
 }
 
 // Every node on one of two devices of 1 byte each; a's output has 8.
