@@ -343,10 +343,11 @@ void Problem::build_constraints(const graph::Constraints& extra) {
     }
   }
 
-  std::map<std::basic_string<std::uint8_t>, std::uint32_t> known_sets;
+  std::map<std::vector<bool>, std::uint32_t> known_sets;
   const auto intern = [&](const std::vector<std::uint8_t>& contains) {
     const auto [entry, added] =
-        known_sets.try_emplace(contains, static_cast<std::uint32_t>(allowed_sets_.size()));
+        known_sets.try_emplace(std::vector<bool>(contains.begin(), contains.end()),
+                               static_cast<std::uint32_t>(allowed_sets_.size()));
     if (added) {
       AllowedSet set{.devices = {}, .contains = contains};
       for (std::size_t d = 0; d < devices; ++d) {

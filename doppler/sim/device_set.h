@@ -13,6 +13,9 @@ class FewDevices {
   void resize(std::size_t) {}
   void clear() { bits_ = 0; }
   void insert(std::uint32_t device) { bits_ |= std::uint64_t{1} << device; }
+  void insert_if(bool condition, std::uint32_t device) {
+    bits_ |= std::uint64_t{condition} << device;
+  }
   void insert_all(std::uint64_t devices) { bits_ |= devices; }
   template <class Visit>
   void for_each(const Visit& visit) const {
@@ -33,6 +36,9 @@ class DeviceSet {
     for (std::uint64_t& word : words_) word = 0;
   }
   void insert(std::uint32_t device) { words_[device / 64] |= std::uint64_t{1} << (device % 64); }
+  void insert_if(bool condition, std::uint32_t device) {
+    words_[device / 64] |= std::uint64_t{condition} << (device % 64);
+  }
   // `visit` must not change the set.
   template <class Visit>
   void for_each(const Visit& visit) const {

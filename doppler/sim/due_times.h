@@ -5,10 +5,6 @@
 // to the set `due`, and makes their times infinite.
 #pragma once
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -42,37 +38,28 @@ class FewDueTimes {
   }
 
  private:
-#ifdef __SSE2__
+  // Scalar on purpose: a vector load over a time just stored would wait for the store to reach the
+  // cache.
   double earliest() const {
-    __m128d low = _mm_min_pd(_mm_load_pd(&time_[0]), _mm_load_pd(&time_[2]));
-    for (std::size_t g = 1; g < groups_; ++g) {
-      low = _mm_min_pd(low, _mm_min_pd(_mm_load_pd(&time_[4 * g]), _mm_load_pd(&time_[4 * g + 2])));
+    double now = cost::kInfinity;
+    for (std::size_t g = 0; g < groups_; ++g) {
+      const double* t = &time_[4 * g];
+      now = std::min(now, std::min(std::min(t[0], t[1]), std::min(t[2], t[3])));
     }
-    return _mm_cvtsd_f64(_mm_min_sd(low, _mm_unpackhi_pd(low, low)));
+    return now;
   }
   std::uint64_t equal_to(double now) const {
-    const __m128d wanted = _mm_set1_pd(now);
     std::uint64_t mask = 0;
     for (std::size_t g = groups_; g-- > 0;) {
-      const int first = _mm_movemask_pd(_mm_cmpeq_pd(_mm_load_pd(&time_[4 * g]), wanted));
-      const int second = _mm_movemask_pd(_mm_cmpeq_pd(_mm_load_pd(&time_[4 * g + 2]), wanted));
-      mask = mask << 4 | static_cast<std::uint64_t>(first | second << 2);
+      const double* t = &time_[4 * g];
+      mask = mask << 4 | std::uint64_t{t[0] == now} | std::uint64_t{t[1] == now} << 1 |
+             std::uint64_t{t[2] == now} << 2 | std::uint64_t{t[3] == now} << 3;
     }
     return mask;
   }
-#else
-  double earliest() const {
-    return *std::min_element(time_.begin(), time_.begin() + 4 * groups_);
-  }
-  std::uint64_t equal_to(double now) const {
-    std::uint64_t mask = 0;
-    for (std::size_t d = 0; d < 4 * groups_; ++d) mask |= std::uint64_t{time_[d] == now} << d;
-    return mask;
-  }
-#endif
 
   std::size_t groups_ = 1;  // of four devices; those beyond the last are never due
-  alignas(16) std::array<double, kMost> time_{};
+  std::array<double, kMost> time_{};
 };
 
 // Any number of devices: a tree of winners, O(log devices) for a change.

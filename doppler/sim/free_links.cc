@@ -23,7 +23,7 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   state.reset(input, kChoice);
   pending_.reset(input.device);
   next.reset();
-  typename DueTimes::Set touched;  // devices that may start something now
+  typename DueTimes::Set touched;  // idle devices that may have something to start now
   typename DueTimes::Set due;
   touched.resize(problem.device_count());
   due.resize(problem.device_count());
@@ -61,12 +61,13 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
     node.cause = arrival >= node.ready ? producer : node.cause;
     node.ready = ready;
     if (--node.missing > 0) return;
+    const bool idle = running[to] == kNoNode;
     if (ready <= time) {
-      touched.insert(to);
+      touched.insert_if(idle, to);
       state.make_ready<kChoice>(to, consumer);
     } else {
       pending_.put(to, ready, consumer);
-      next.lower(to, running[to] == kNoNode ? ready : kInfinity);
+      next.lower(to, idle ? ready : kInfinity);
     }
   };
 
@@ -86,7 +87,6 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
     // Every free device takes its best ready node.
     bool in_time = true;
     touched.for_each([&](std::uint32_t device) {
-      if (running[device] != kNoNode) return;
       if (pending_.earliest(device) <= now) {
         pending_.drain(device, now,
                        [&](std::uint32_t node) { state.make_ready<kChoice>(device, node); });

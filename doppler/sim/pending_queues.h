@@ -29,16 +29,17 @@ class PendingQueues {
   // Infinite where nothing is on its way.
   double earliest(std::uint32_t device) const { return earliest_[device]; }
 
-  void put(std::uint32_t device, double arrival, std::uint32_t node) {
+  [[gnu::always_inline]] void put(std::uint32_t device, double arrival, std::uint32_t node) {
     earliest_[device] = std::min(earliest_[device], arrival);
     HeapItem* items = slices_.slice(device);
     std::uint32_t& size = slices_.size(device);
-    if (is_heap_[device]) {
+    if (is_heap_[device]) [[unlikely]] {
       heap_push<SmallestFirst>(items, size, {arrival, node});
       return;
     }
     items[size++] = {arrival, node};
-    if (size > kScan) make_heap(device);
+    if (size > kScan) [[unlikely]]
+      make_heap(device);
   }
 
   // Removes everything that has arrived by `now`, calling arrived(node) for each.
@@ -46,7 +47,7 @@ class PendingQueues {
   void drain(std::uint32_t device, double now, const Arrived& arrived) {
     HeapItem* items = slices_.slice(device);
     std::uint32_t& size = slices_.size(device);
-    if (is_heap_[device]) {
+    if (is_heap_[device]) [[unlikely]] {
       while (size > 0 && items[0].key <= now) arrived(heap_pop<SmallestFirst>(items, size).id);
       earliest_[device] = size > 0 ? items[0].key : cost::kInfinity;
       is_heap_[device] = size > 0;
@@ -70,7 +71,7 @@ class PendingQueues {
  private:
   static constexpr std::uint32_t kScan = 32;
 
-  void make_heap(std::uint32_t device) {
+  [[gnu::noinline]] void make_heap(std::uint32_t device) {
     HeapItem* items = slices_.slice(device);
     std::make_heap(items, items + slices_.size(device), [](const HeapItem& a, const HeapItem& b) {
       return SmallestFirst::before(b, a);

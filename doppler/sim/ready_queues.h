@@ -31,13 +31,13 @@ class RankedQueues {
     for (std::size_t i = 1; i < summary_words_; ++i) any |= summary[i];
     return any == 0;
   }
-  void put(std::uint32_t device, std::uint32_t node) {
+  [[gnu::always_inline]] void put(std::uint32_t device, std::uint32_t node) {
     const std::uint32_t rank = rank_[node];
     bits_[device * words_ + rank / 64] |= std::uint64_t{1} << (rank % 64);
     summary_[device * summary_words_ + rank / 4096] |= std::uint64_t{1} << (rank / 64 % 64);
   }
   // REQUIRES: not empty.
-  std::uint32_t take(std::uint32_t device) {
+  [[gnu::always_inline]] std::uint32_t take(std::uint32_t device) {
     std::uint64_t* summary = &summary_[device * summary_words_];
     std::size_t i = 0;
     while (summary[i] == 0) ++i;
