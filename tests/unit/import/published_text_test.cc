@@ -7,7 +7,6 @@
 #include "doppler/graph/builder.h"
 #include "doppler/graph/graph_json.h"
 #include "support/errors.h"
-#include "support/graphs.h"
 #include "support/shared_graphs.h"
 
 namespace doppler::import {
