@@ -151,6 +151,18 @@ std::optional<std::uint64_t> count_after(std::string_view spec, std::string_view
   return spec.empty() ? count : std::nullopt;
 }
 
+// "2 x gpu, 1 x host", for files that do not describe themselves.
+std::string describe_kinds(const TopologySpec& spec) {
+  std::string text;
+  for (std::uint32_t k = 0; k < spec.kinds.size(); ++k) {
+    const auto devices = std::count_if(spec.devices.begin(), spec.devices.end(),
+                                       [&](const Device& device) { return device.kind == k; });
+    if (devices == 0) continue;
+    text += fmt::format("{}{} x {}", text.empty() ? "" : ", ", devices, spec.kinds[k].name);
+  }
+  return text;
+}
+
 [[noreturn]] void refuse(const std::string& spec) {
   std::vector<std::string> examples(std::begin(kExamples), std::end(kExamples));
   throw ParameterError(
@@ -175,6 +187,7 @@ Topology topology_from_spec(const std::string& spec) {
   TopologySpec from_file = read_topology_spec(spec, read_file(spec));
   // Results name their devices as the user did: the file may have been edited since it was written.
   from_file.name = spec;
+  if (from_file.description.empty()) from_file.description = describe_kinds(from_file);
   return make_topology(spec, std::move(from_file));
 }
 

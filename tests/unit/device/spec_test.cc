@@ -68,6 +68,10 @@ TEST(Spec, ReadsTopologyFilesAndNamesThemByTheirPath) {
   EXPECT_EQ(read.hash(), box.hash());
   EXPECT_EQ(read.name(), path);
   EXPECT_EQ(read.description(), box.description());
+  write_file(path, R"({"format": "doppler.topology", "version": 1, "pairwise_links": {},
+    "kinds": [{"name": "P1"}, {"name": "P2"}],
+    "devices": [{"name": "a", "kind": "P2"}, {"name": "b", "kind": "P1"}, {"name": "c", "kind": "P2"}]})");
+  EXPECT_EQ(topology_from_spec(path).description(), "1 x P1, 2 x P2");
   write_file(path, "{}");
   EXPECT_THROW(topology_from_spec(path), InputError);
   std::filesystem::remove(path);
