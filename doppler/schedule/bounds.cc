@@ -104,7 +104,7 @@ class FractionalLoad {
     }
     best_ = share_;
     value_ = evaluate();
-    if (count == 2) bisect();
+    if (count == 2) solve_two();
     if (count > 2) ascend();
   }
 
@@ -167,14 +167,43 @@ class FractionalLoad {
     }
   }
 
-  // Two classes: the bound is concave in one variable; halve by the sign of the supergradient.
-  void bisect() {
-    double low = 0.0, high = 1.0;
-    for (int i = 0; i < 60; ++i) {
-      share_[0] = 0.5 * (low + high);
-      share_[1] = 1.0 - share_[0];
-      try_shares();
-      (load_[0] > load_[1] ? low : high) = share_[0];
+  // Two classes: exactly. The bound is concave and piecewise linear in y, with a kink where y_1 /
+  // y_0 = r = c(v, 0) / c(v, 1) for some v; there the items of smaller ratios count on class 0, all
+  // others on class 1. So sort the ratios and try each kink, and the two ends where one weight is
+  // 0.
+  void solve_two() {
+    struct Item {
+      double ratio, cost_0, cost_1;
+    };
+    std::vector<Item> items;
+    double sum_0 = 0.0, sum_1 = 0.0;  // on each class for the weights under test
+    for (std::size_t i = 0; i < costs_.size(); i += 2) {
+      const double cost_0 = costs_[i], cost_1 = costs_[i + 1];
+      if (cost_0 == cost::kInfinity) {
+        sum_1 += cost_1;
+      } else if (cost_1 == cost::kInfinity) {
+        sum_0 += cost_0;
+      } else if (cost_0 > 0.0 && cost_1 > 0.0) {
+        items.push_back({cost_0 / cost_1, cost_0, cost_1});
+      }
+    }
+    const double size_0 = classes_.size(0), size_1 = classes_.size(1);
+    const auto try_weights = [&](double y_0, double y_1) {
+      const double value = y_0 * sum_0 + y_1 * sum_1;
+      if (value <= value_) return;
+      value_ = value;
+      best_ = {y_0 * size_0, y_1 * size_1};
+    };
+    try_weights(1.0 / size_0, 0.0);
+    try_weights(0.0, 1.0 / size_1);
+    std::sort(items.begin(), items.end(),
+              [](const Item& a, const Item& b) { return a.ratio < b.ratio; });
+    for (const Item& item : items) sum_1 += item.cost_1;
+    for (const Item& item : items) {
+      const double y_0 = 1.0 / (size_0 + size_1 * item.ratio);
+      try_weights(y_0, y_0 * item.ratio);
+      sum_0 += item.cost_0;
+      sum_1 -= item.cost_1;
     }
   }
 
@@ -231,24 +260,29 @@ Ways longest_ways(const cost::Problem& problem) {
   return ways;
 }
 
-// For thresholds over a growing set of (tail, weight): max over tails b in the set of
-// b + total weight of the members with tail >= b. A tree over the tails in rising order, each inner
-// node with the sum of its weights and the best of its part.
+// For thresholds over a growing set of (tail, weight): max over thresholds b that a member reaches
+// of b + total weight of the members with tail >= b. A tree over the tails in rising order, each
+// inner node with the sum of its weights and the best of its part.
 class ThresholdTree {
  public:
   explicit ThresholdTree(std::vector<double> tails) : tails_(std::move(tails)) {
     std::sort(tails_.begin(), tails_.end());
     tails_.erase(std::unique(tails_.begin(), tails_.end()), tails_.end());
+    // Fewer thresholds are as valid; so many fit into a cache.
+    constexpr std::size_t kMostThresholds = 32'768;
+    const std::size_t stride = 1 + tails_.size() / kMostThresholds;
+    for (std::size_t i = 0; i * stride < tails_.size(); ++i) tails_[i] = tails_[i * stride];
+    tails_.resize((tails_.size() + stride - 1) / stride);
     while (leaves_ < tails_.size()) leaves_ *= 2;
     nodes_.resize(2 * leaves_);
   }
 
   void insert(double tail, double weight) {
-    const auto rank = static_cast<std::size_t>(
-        std::lower_bound(tails_.begin(), tails_.end(), tail) - tails_.begin());
+    const auto above = std::upper_bound(tails_.begin(), tails_.end(), tail);
+    const auto rank = static_cast<std::size_t>(above - tails_.begin()) - 1;
     std::size_t i = leaves_ + rank;
     nodes_[i].sum += weight;
-    nodes_[i].best = tail + nodes_[i].sum;
+    nodes_[i].best = tails_[rank] + nodes_[i].sum;
     for (i /= 2; i > 0; i /= 2) {
       const Part& left = nodes_[2 * i];
       const Part& right = nodes_[2 * i + 1];
