@@ -5,10 +5,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
-#include <cmath>
+#include <charconv>
 #include <functional>
+#include <limits>
 #include <map>
+#include <type_traits>
+#include <utility>
 
 #include "doppler/base/error.h"
 #include "doppler/base/parallel.h"
@@ -59,17 +61,21 @@ void add_choice(CLI::App& app, const std::string& option, const std::map<std::st
       ->type_name(values);
 }
 
-// A number that must lie in [low, high]; NaN and what is not a number are refused.
+// A number that must lie in [low, high], written in full; anything else is refused, NaN too.
 template <class Number>
 CLI::Option* add_number(CLI::App& app, const std::string& option, std::function<void(Number)> set,
                         Number low, Number high, const std::string& help, const std::string& type) {
   return app
-      .add_option_function<Number>(
+      .add_option_function<std::string>(
           option,
-          [option, set = std::move(set), low, high](const Number& value) {
-            if (!(value >= low && value <= high)) {
-              throw ParameterError(
-                  fmt::format("{}: {} is not between {} and {}", option, value, low, high));
+          [option, set = std::move(set), low, high](const std::string& text) {
+            Number value{};
+            const char* end = text.data() + text.size();
+            const auto parsed = std::from_chars(text.data(), end, value);
+            if (parsed.ec != std::errc() || parsed.ptr != end || !(value >= low && value <= high)) {
+              throw ParameterError(fmt::format("{}: '{}' is not a {}number from {} to {}", option,
+                                               text, std::is_integral_v<Number> ? "whole " : "",
+                                               low, high));
             }
             set(value);
           },
@@ -81,17 +87,19 @@ void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print exactly one JSON object on standard output");
 }
 
+constexpr std::uint64_t kLargestSeed = std::numeric_limits<std::uint64_t>::max();
+
 void add_seed(CLI::App& app, std::uint64_t& seed) {
-  app.add_option("--seed", seed, "Seed of everything random; equal seeds give equal results")
-      ->type_name("N")
-      ->capture_default_str();
+  add_number<std::uint64_t>(
+      app, "--seed", [&seed](std::uint64_t n) { seed = n; }, 0, kLargestSeed,
+      "Seed of everything random; equal seeds give equal results (default 1)", "N");
 }
 
 // Every command takes a seed, so that scripts can pass it everywhere; here it changes nothing.
 void add_unused_seed(CLI::App& app) {
-  app.add_option_function<std::uint64_t>(
-         "--seed", [](const std::uint64_t&) {}, "Accepted everywhere; nothing is random here")
-      ->type_name("N");
+  add_number<std::uint64_t>(
+      app, "--seed", [](std::uint64_t) {}, 0, kLargestSeed,
+      "Accepted everywhere; nothing is random here", "N");
 }
 
 void add_machine(CLI::App& app, MachineOptions& machine) {
@@ -188,6 +196,12 @@ class Parser {
     } catch (const CLI::CallForHelp&) {
       return Text{help_of(innermost())};
     } catch (const CLI::ParseError& error) {
+      // Of an unknown command CLI11 only says that one is missing.
+      if (const auto extra = innermost()->remaining();
+          !extra.empty() && !innermost()->get_subcommands({}).empty()) {
+        throw ParameterError(fmt::format("unknown command '{}'; see {} --help", extra.front(),
+                                         path_of(innermost())));
+      }
       std::string message = error.what();
       std::replace(message.begin(), message.end(), '\n', ' ');
       while (!message.empty() && (message.back() == ' ' || message.back() == '.'))
