@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "doppler/base/units.h"
@@ -14,51 +16,63 @@
 namespace doppler::study {
 namespace {
 
-// Simulated node runs that may be spent on single moves: well below a second.
-constexpr std::uint64_t kNodeRuns = 4'000'000;
-constexpr std::uint64_t kFewestMoves = 16;
+// Simulated node runs that may be spent on single moves: a fraction of a second, at the cost of
+// trying only some of the moves on large graphs.
+constexpr std::uint64_t kNodeRuns = 1'000'000;
+constexpr std::uint64_t kFewestMoves = 4;
 
-// Tries to run each unit of the critical chain elsewhere, one at a time, until the count is used
-// up.
-void try_moves(const cost::Problem& problem, const schedule::Placement& placement,
-               const schedule::CriticalChain& chain, const StopToken& stop, Limits& limits) {
-  const std::uint64_t allowance =
-      std::max(kFewestMoves, kNodeRuns / std::max<std::uint64_t>(1, problem.node_count()));
-  sim::Simulator simulator(problem);
-  schedule::MemoryMeter meter(problem);
-  schedule::Placement moved = placement;
+struct Candidate {
+  std::uint32_t unit;
+  DeviceId to;
+};
+
+// Every way to run one unit of the chain elsewhere.
+std::vector<Candidate> moves_of(const cost::Problem& problem, const schedule::Placement& placement,
+                                const schedule::CriticalChain& chain) {
   std::vector<std::uint32_t> units;
   for (const schedule::ChainStep& step : chain.steps) {
-    if (step.kind == schedule::ChainStep::Kind::kCompute)
+    if (step.kind == schedule::ChainStep::Kind::kCompute) {
       units.push_back(problem.unit_of(step.node));
+    }
   }
   std::sort(units.begin(), units.end());
   units.erase(std::unique(units.begin(), units.end()), units.end());
-
-  double best = limits.makespan;
+  std::vector<Candidate> moves;
   for (const std::uint32_t unit : units) {
     const NodeId first = problem.unit(unit).front();
-    const DeviceId from = placement.device[first.index()];
-    const auto move_unit = [&](DeviceId to) {
-      for (const NodeId node : problem.unit(unit)) moved.device[node.index()] = to;
-    };
     for (const DeviceId to : problem.allowed_devices(first)) {
-      if (to == from) continue;
-      if (limits.moves_tried == allowance || stop.stop_requested()) return;
-      move_unit(to);
-      ++limits.moves_tried;
-      const double makespan = simulator.makespan(moved, best);
-      if (!(makespan < best)) continue;
-      if (problem.memory_can_bind()) {
-        meter.measure(simulator.timeline(moved));
-        if (meter.excess_bytes() > 0.0) continue;
-      }
-      best = makespan;
-      limits.best_move = {.node = first, .to = to, .makespan = makespan};
+      if (to != placement.device[first.index()]) moves.push_back({unit, to});
     }
-    move_unit(from);
   }
-  limits.all_moves_tried = true;
+  return moves;
+}
+
+// Where there are more moves than may be tried, evenly spaced ones are.
+void try_moves(const cost::Problem& problem, const schedule::Placement& placement,
+               const std::vector<Candidate>& moves, Limits& limits) {
+  const std::uint64_t allowance = std::max(kFewestMoves, kNodeRuns / problem.node_count());
+  limits.moves_tried = std::min<std::uint64_t>(allowance, moves.size());
+  limits.all_moves_tried = limits.moves_tried == moves.size();
+  sim::Simulator simulator(problem);
+  schedule::MemoryMeter meter(problem);
+  schedule::Placement moved = placement;
+  double best = limits.makespan;
+  for (std::uint64_t i = 0; i < limits.moves_tried; ++i) {
+    const Candidate& move = moves[i * moves.size() / limits.moves_tried];
+    const std::span<const NodeId> unit = problem.unit(move.unit);
+    for (const NodeId node : unit) moved.device[node.index()] = move.to;
+    const double makespan = simulator.makespan(moved, best);
+    bool fits = true;
+    if (makespan < best && problem.memory_can_bind()) {
+      meter.measure(simulator.timeline(moved));
+      fits = meter.excess_bytes() == 0.0;
+    }
+    if (makespan < best && fits) {
+      best = makespan;
+      limits.best_move = {.node = unit.front(), .to = move.to, .makespan = makespan};
+    }
+    for (const NodeId node : unit) moved.device[node.index()] = placement.device[node.index()];
+  }
 }
 
 std::string percent(double share) {
@@ -67,8 +81,7 @@ std::string percent(double share) {
 
 }  // namespace
 
-Limits find_limits(const cost::Problem& problem, const schedule::Placement& placement,
-                   const StopToken& stop) {
+Limits find_limits(const cost::Problem& problem, const schedule::Placement& placement) {
   const schedule::Timeline timeline = sim::Simulator(problem).timeline(placement);
   const schedule::CriticalChain chain = schedule::critical_chain(problem, timeline);
   Limits limits{.makespan = timeline.makespan};
@@ -84,7 +97,7 @@ Limits find_limits(const cost::Problem& problem, const schedule::Placement& plac
   if (limits.busiest_channel.valid()) {
     limits.busiest_channel_share = metrics.channels[limits.busiest_channel.index()].utilisation;
   }
-  try_moves(problem, placement, chain, stop, limits);
+  try_moves(problem, placement, moves_of(problem, placement, chain), limits);
   return limits;
 }
 
@@ -115,7 +128,7 @@ std::string describe_limits(const cost::Problem& problem, const schedule::Placem
   } else if (limits.moves_tried > 0) {
     text += fmt::format("No single move of a critical node improves it ({} {}).\n",
                         format_integer(limits.moves_tried),
-                        limits.all_moves_tried ? "tried, which is all" : "tried of more");
+                        limits.all_moves_tried ? "tried, all there are" : "tried of more");
   }
   return text;
 }

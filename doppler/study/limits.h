@@ -7,7 +7,6 @@
 #include <string>
 
 #include "doppler/base/id.h"
-#include "doppler/base/stop.h"
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/placement.h"
 
@@ -36,10 +35,9 @@ struct Limits {
   bool all_moves_tried = false;  // of the nodes on the critical chain
 };
 
-// The nominal run. Tries moves until the count or the token says stop; the token alone makes the
-// result depend on the clock.
-Limits find_limits(const cost::Problem& problem, const schedule::Placement& placement,
-                   const StopToken& stop = {});
+// Of the nominal run. The number of moves tried depends on the graph's size only, so that equal
+// placements have equal limits.
+Limits find_limits(const cost::Problem& problem, const schedule::Placement& placement);
 
 // A few lines of text, each ended by a newline.
 std::string describe_limits(const cost::Problem& problem, const schedule::Placement& placement,
