@@ -64,7 +64,8 @@ void run(const GraphGenerateRequest& request) {
       graph::generate_random({.family = graph::family_by_name(request.family),
                               .nodes = static_cast<std::size_t>(request.nodes),
                               .ccr = request.ccr,
-                              .seed = request.seed});
+                              .seed = request.seed,
+                              .mean_time = request.mean_time_seconds});
   write_graph(graph, request.output, format, request.json, progress);
 }
 

@@ -256,6 +256,9 @@ class Parser {
     add_number<double>(
         *generate, "--ccr", [this](double x) { generate_.ccr = x; }, 0.0, 1e6,
         "Communication to computation ratio (default 1)", "X");
+    add_number<double>(
+        *generate, "--mean-time", [this](double x) { generate_.mean_time_seconds = x; }, 1e-9, 1e9,
+        "Mean time of a node (default 0.001)", "SECONDS");
     add_seed(*generate, generate_.seed);
     generate->add_option("-o,--output", generate_.output, "File to write")
         ->type_name("FILE")

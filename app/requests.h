@@ -37,6 +37,7 @@ struct GraphGenerateRequest {
   std::string family;
   std::uint64_t nodes = 0;
   double ccr = 1.0;
+  double mean_time_seconds = 1e-3;  // of a node
   std::uint64_t seed = 1;
   std::string output;
   std::string format;  // empty: by the output's name

@@ -22,52 +22,70 @@ ChannelLinks::ChannelLinks(RunState& state) : state_(state) {
   events_.resize(most_jobs + devices);
   job_of_device_.resize(devices);
   job_round_.assign(devices, 0);
+  made_.reserve(devices);
+  lane_index_.assign(devices * devices, kNone);
+  queues_.resize(problem.channel_count());
   in_use_.resize(problem.channel_count());
-  waiting_.resize(problem.channel_count());
   freed_.reserve(problem.channel_count());
   freed_flag_.assign(problem.channel_count(), 0);
-  fresh_.reserve(most_jobs);
-  candidates_.reserve(most_jobs);
-  stack_.reserve(most_jobs);
 }
 
-bool ChannelLinks::before(std::uint32_t a, std::uint32_t b) const {
+bool ChannelLinks::job_before(std::uint32_t a, std::uint32_t b) const {
   const Job& x = jobs_[a];
   const Job& y = jobs_[b];
   if (x.key != y.key) return x.key > y.key;
   return x.tensor != y.tensor ? x.tensor < y.tensor : x.to < y.to;
 }
 
-std::uint32_t ChannelLinks::meld(std::uint32_t a, std::uint32_t b) {
-  if (a == kNone) return b;
-  if (b == kNone) return a;
-  if (before(b, a)) std::swap(a, b);
-  jobs_[b].sibling = jobs_[a].child;
-  jobs_[a].child = b;
-  return a;
+std::uint32_t ChannelLinks::lane_of(const Job& job) {
+  std::uint32_t& index = lane_index_[job.from * state_.problem.device_count() + job.to];
+  if (index == kNone) {
+    index = static_cast<std::uint32_t>(lanes_.size());
+    lanes_.emplace_back();
+  }
+  return index;
 }
 
-// Two-pass pairing, without recursion.
-std::uint32_t ChannelLinks::pop_best(std::uint32_t root) {
-  std::uint32_t pairs = kNone;  // melded pairs, chained through sibling, last pair first
-  for (std::uint32_t at = jobs_[root].child; at != kNone;) {
-    const std::uint32_t first = at;
-    const std::uint32_t second = jobs_[first].sibling;
-    at = second == kNone ? kNone : jobs_[second].sibling;
-    jobs_[first].sibling = kNone;
-    if (second != kNone) jobs_[second].sibling = kNone;
-    const std::uint32_t pair = meld(first, second);
-    jobs_[pair].sibling = pairs;
-    pairs = pair;
+void ChannelLinks::sift_up(std::vector<std::uint32_t>& queue, std::size_t at) {
+  const std::uint32_t lane = queue[at];
+  while (at > 0) {
+    const std::size_t parent = (at - 1) / 2;
+    if (!lane_before(lane, queue[parent])) break;
+    queue[at] = queue[parent];
+    lanes_[queue[at]].position = static_cast<std::uint32_t>(at);
+    at = parent;
   }
-  std::uint32_t merged = kNone;
-  while (pairs != kNone) {
-    const std::uint32_t next = jobs_[pairs].sibling;
-    jobs_[pairs].sibling = kNone;
-    merged = meld(merged, pairs);
-    pairs = next;
+  queue[at] = lane;
+  lanes_[lane].position = static_cast<std::uint32_t>(at);
+}
+
+void ChannelLinks::sift_down(std::vector<std::uint32_t>& queue, std::size_t at) {
+  const std::uint32_t lane = queue[at];
+  for (std::size_t child = 2 * at + 1; child < queue.size(); child = 2 * at + 1) {
+    if (child + 1 < queue.size() && lane_before(queue[child + 1], queue[child])) ++child;
+    if (!lane_before(queue[child], lane)) break;
+    queue[at] = queue[child];
+    lanes_[queue[at]].position = static_cast<std::uint32_t>(at);
+    at = child;
   }
-  return merged;
+  queue[at] = lane;
+  lanes_[lane].position = static_cast<std::uint32_t>(at);
+}
+
+void ChannelLinks::wait_at(std::uint32_t channel, std::uint32_t lane) {
+  std::vector<std::uint32_t>& queue = queues_[channel];
+  lanes_[lane].channel = channel;
+  queue.push_back(lane);
+  sift_up(queue, queue.size() - 1);
+}
+
+// REQUIRES: the lane is the first of its queue.
+void ChannelLinks::leave_queue(std::uint32_t lane) {
+  std::vector<std::uint32_t>& queue = queues_[lanes_[lane].channel];
+  lanes_[lane].channel = kNone;
+  queue.front() = queue.back();
+  queue.pop_back();
+  if (!queue.empty()) sift_down(queue, 0);
 }
 
 template <Choice kChoice>
@@ -87,9 +105,27 @@ std::uint32_t ChannelLinks::job_to(TensorId tensor, std::uint32_t from, std::uin
   job_round_[to] = round_;
   const std::uint32_t job = job_of_device_[to] = job_count_++;
   // The delivery of an update that no node waits for goes last.
-  jobs_[job] = {-kInfinity, 0.0, tensor, from, to, kNone, kNone, kNone};
-  fresh_.push_back(job);
+  jobs_[job] = {-kInfinity, 0.0, tensor, from, to, kNone};
+  made_.push_back(job);
   return job;
+}
+
+template <Choice kChoice>
+void ChannelLinks::enqueue(std::uint32_t job) {
+  const std::uint32_t index = lane_of(jobs_[job]);
+  Lane& lane = lanes_[index];
+  lane.jobs.push_back(job);
+  if constexpr (kChoice != Choice::kRandom) {
+    std::push_heap(lane.jobs.begin(), lane.jobs.end(),
+                   [this](std::uint32_t a, std::uint32_t b) { return job_before(b, a); });
+    if (lane.channel != kNone && lane.jobs.front() == job) {
+      sift_up(queues_[lane.channel], lane.position);
+    }
+  }
+  if (lane.channel == kNone && !lane.fresh) {
+    lane.fresh = true;
+    fresh_lanes_.push_back(index);
+  }
 }
 
 template <Choice kChoice, bool kJitter>
@@ -98,7 +134,7 @@ void ChannelLinks::publish(TensorId tensor, std::uint32_t from, std::uint32_t pr
   const cost::Problem& problem = state_.problem;
   const bool by_bytes = problem.transfer_by_bytes(tensor);
   ++round_;
-  const std::size_t first_fresh = fresh_.size();
+  made_.clear();
   const auto edges = problem.edges_of(tensor);
   const auto first_edge = static_cast<std::uint32_t>(edges.data() - problem.edges().data());
   for (std::uint32_t i = 0; i < edges.size(); ++i) {
@@ -122,8 +158,8 @@ void ChannelLinks::publish(TensorId tensor, std::uint32_t from, std::uint32_t pr
       if (!by_bytes) job.duration = std::max(job.duration, problem.tensor_amount(tensor));
     }
   }
-  for (std::size_t i = first_fresh; i < fresh_.size(); ++i) {
-    Job& job = jobs_[fresh_[i]];
+  for (const std::uint32_t index : made_) {
+    Job& job = jobs_[index];
     if constexpr (kChoice == Choice::kFifo) job.key = -now_;
     if (by_bytes) {
       job.duration = problem.transfer_time(true, problem.tensor_amount(tensor), DeviceId(from),
@@ -132,95 +168,32 @@ void ChannelLinks::publish(TensorId tensor, std::uint32_t from, std::uint32_t pr
     if constexpr (kJitter) {
       job.duration *= input.jitter->factor(input.seed, transfer_key(tensor.value(), job.to));
     }
+    enqueue<kChoice>(index);
   }
 }
 
 std::uint32_t ChannelLinks::full_channel_on(const Job& job) const {
   for (const ChannelId channel : state_.problem.route(DeviceId(job.from), DeviceId(job.to))) {
-    if (in_use_[channel.index()] >= state_.problem.channel_capacity(channel))
-      return channel.value();
+    if (full(channel.value())) return channel.value();
   }
   return kNone;
 }
 
-void ChannelLinks::start_or_queue(std::uint32_t job_index, const RunInput& input) {
-  Job& job = jobs_[job_index];
-  if (const std::uint32_t full = full_channel_on(job); full != kNone) {
-    job.child = job.sibling = kNone;
-    waiting_[full] = meld(waiting_[full], job_index);
-    return;
-  }
+// REQUIRES: the whole route is free.
+void ChannelLinks::start(std::uint32_t index, const RunInput& input) {
+  const Job& job = jobs_[index];
   for (const ChannelId channel : state_.problem.route(DeviceId(job.from), DeviceId(job.to))) {
     ++in_use_[channel.index()];
   }
   const double end = now_ + job.duration;
-  push_event(end, static_cast<std::uint32_t>(state_.nodes.size()) + job_index);
+  push_event(end, static_cast<std::uint32_t>(state_.nodes.size()) + index);
   if (input.record) {
     input.record->transfers.push_back(
         {job.tensor, NodeId(), DeviceId(job.from), DeviceId(job.to), now_, end});
   }
 }
 
-// The candidates are the fresh jobs and those that wait for a channel with a released unit; every
-// other waiting job has a full channel on its route.
-void ChannelLinks::start_transfers_best_first(const RunInput& input) {
-  std::sort(fresh_.begin(), fresh_.end(),
-            [this](std::uint32_t a, std::uint32_t b) { return before(a, b); });
-  std::size_t next_fresh = 0;
-  for (;;) {
-    std::uint32_t best = next_fresh < fresh_.size() ? fresh_[next_fresh] : kNone;
-    std::uint32_t best_channel = kNone;
-    for (std::size_t i = 0; i < freed_.size();) {
-      const std::uint32_t channel = freed_[i];
-      const std::uint32_t top = waiting_[channel];
-      if (top == kNone || in_use_[channel] >= state_.problem.channel_capacity(ChannelId(channel))) {
-        freed_flag_[channel] = 0;
-        freed_[i] = freed_.back();
-        freed_.pop_back();
-        continue;
-      }
-      if (best == kNone || before(top, best)) {
-        best = top;
-        best_channel = channel;
-      }
-      ++i;
-    }
-    if (best == kNone) break;
-    if (best_channel == kNone) {
-      ++next_fresh;
-    } else {
-      waiting_[best_channel] = pop_best(best);
-    }
-    start_or_queue(best, input);
-  }
-  fresh_.clear();
-}
-
-void ChannelLinks::start_transfers_in_random_order(const RunInput& input, Rng& rng) {
-  candidates_.assign(fresh_.begin(), fresh_.end());
-  fresh_.clear();
-  for (const std::uint32_t channel : freed_) {
-    freed_flag_[channel] = 0;
-    if (waiting_[channel] == kNone) continue;
-    stack_.assign(1, waiting_[channel]);
-    waiting_[channel] = kNone;
-    while (!stack_.empty()) {
-      const std::uint32_t job = stack_.back();
-      stack_.pop_back();
-      candidates_.push_back(job);
-      if (jobs_[job].child != kNone) stack_.push_back(jobs_[job].child);
-      if (jobs_[job].sibling != kNone) stack_.push_back(jobs_[job].sibling);
-    }
-  }
-  freed_.clear();
-  // Which tree a job sat in must not matter: sort before shuffling, so that a seed means one order.
-  std::sort(candidates_.begin(), candidates_.end());
-  rng.shuffle(candidates_);
-  for (const std::uint32_t job : candidates_) start_or_queue(job, input);
-}
-
-void ChannelLinks::finish_transfer(std::uint32_t job_index) {
-  const Job& job = jobs_[job_index];
+void ChannelLinks::finish(const Job& job) {
   for (const ChannelId channel : state_.problem.route(DeviceId(job.from), DeviceId(job.to))) {
     --in_use_[channel.index()];
     if (!freed_flag_[channel.index()]) {
@@ -228,6 +201,97 @@ void ChannelLinks::finish_transfer(std::uint32_t job_index) {
       freed_.push_back(channel.value());
     }
   }
+}
+
+// The candidates are the fresh lanes and those that wait for a channel with a released unit; every
+// other lane has a full channel on its route, and channels only fill up while transfers start.
+void ChannelLinks::start_best_first(const RunInput& input) {
+  const auto worse_job = [this](std::uint32_t a, std::uint32_t b) { return job_before(b, a); };
+  const auto worse_lane = [this](std::uint32_t a, std::uint32_t b) { return lane_before(b, a); };
+  std::make_heap(fresh_lanes_.begin(), fresh_lanes_.end(), worse_lane);
+  for (;;) {
+    std::uint32_t best = fresh_lanes_.empty() ? kNone : fresh_lanes_.front();
+    bool best_is_fresh = true;
+    for (std::size_t i = 0; i < freed_.size();) {
+      const std::uint32_t channel = freed_[i];
+      if (queues_[channel].empty() || full(channel)) {
+        freed_flag_[channel] = 0;
+        freed_[i] = freed_.back();
+        freed_.pop_back();
+        continue;
+      }
+      const std::uint32_t first = queues_[channel].front();
+      if (best == kNone || lane_before(first, best)) {
+        best = first;
+        best_is_fresh = false;
+      }
+      ++i;
+    }
+    if (best == kNone) break;
+    if (best_is_fresh) {
+      std::pop_heap(fresh_lanes_.begin(), fresh_lanes_.end(), worse_lane);
+      fresh_lanes_.pop_back();
+      lanes_[best].fresh = false;
+    } else {
+      leave_queue(best);
+    }
+    Lane& lane = lanes_[best];
+    std::uint32_t blocked = full_channel_on(jobs_[lane.jobs.front()]);
+    if (blocked == kNone) {
+      std::pop_heap(lane.jobs.begin(), lane.jobs.end(), worse_job);
+      start(lane.jobs.back(), input);
+      lane.jobs.pop_back();
+      if (lane.jobs.empty()) continue;
+      blocked = full_channel_on(jobs_[lane.jobs.front()]);
+    }
+    if (blocked != kNone) {
+      wait_at(blocked, best);
+    } else {  // the route has room for more than one
+      lane.fresh = true;
+      fresh_lanes_.push_back(best);
+      std::push_heap(fresh_lanes_.begin(), fresh_lanes_.end(), worse_lane);
+    }
+  }
+}
+
+// A uniform order of all candidates is drawn lazily: the next is any of the jobs left, and a lane
+// that turns out to be blocked takes all its jobs out of the draw.
+void ChannelLinks::start_in_random_order(const RunInput& input, Rng& rng) {
+  for (const std::uint32_t channel : freed_) {
+    freed_flag_[channel] = 0;
+    for (const std::uint32_t lane : queues_[channel]) {
+      lanes_[lane].channel = kNone;
+      fresh_lanes_.push_back(lane);
+    }
+    queues_[channel].clear();
+  }
+  freed_.clear();
+  std::size_t left = 0;
+  for (const std::uint32_t lane : fresh_lanes_) left += lanes_[lane].jobs.size();
+  while (left > 0) {
+    std::size_t pick = rng.below(static_cast<std::uint32_t>(left));
+    std::size_t at = 0;
+    while (pick >= lanes_[fresh_lanes_[at]].jobs.size())
+      pick -= lanes_[fresh_lanes_[at++]].jobs.size();
+    const std::uint32_t index = fresh_lanes_[at];
+    Lane& lane = lanes_[index];
+    const std::uint32_t blocked = full_channel_on(jobs_[lane.jobs[pick]]);
+    if (blocked == kNone) {
+      start(lane.jobs[pick], input);
+      lane.jobs[pick] = lane.jobs.back();
+      lane.jobs.pop_back();
+      --left;
+      continue;
+    }
+    left -= lane.jobs.size();
+    lane.fresh = false;
+    lane.channel = blocked;
+    queues_[blocked].push_back(index);
+    fresh_lanes_[at] = fresh_lanes_.back();
+    fresh_lanes_.pop_back();
+  }
+  for (const std::uint32_t lane : fresh_lanes_) lanes_[lane].fresh = false;
+  fresh_lanes_.clear();
 }
 
 template <Choice kChoice, bool kJitter, bool kRecord>
@@ -238,13 +302,18 @@ double ChannelLinks::loop(const RunInput& input) {
   now_ = 0.0;
   event_count_ = job_count_ = 0;
   std::fill(in_use_.begin(), in_use_.end(), 0u);
-  std::fill(waiting_.begin(), waiting_.end(), kNone);
-  std::fill(freed_flag_.begin(), freed_flag_.end(), std::uint8_t{0});
+  std::fill(freed_flag_.begin(), freed_flag_.end(), 0u);
+  for (std::vector<std::uint32_t>& queue : queues_) queue.clear();
+  for (Lane& lane : lanes_) {
+    lane.jobs.clear();
+    lane.channel = kNone;
+    lane.fresh = false;
+  }
   freed_.clear();
-  fresh_.clear();
+  fresh_lanes_.clear();
   Rng rng(input.seed);
-  const bool cut_off = input.cutoff < kInfinity && !kJitter;
-  const double work_cutoff = input.cutoff * (1.0 + kCutoffMargin);
+  const double tail_cutoff = kJitter ? kInfinity : input.cutoff;
+  const double work_cutoff = tail_cutoff * (1.0 + kCutoffMargin);
   const auto nodes = static_cast<std::uint32_t>(state.nodes.size());
   double makespan = 0.0;
 
@@ -262,30 +331,29 @@ double ChannelLinks::loop(const RunInput& input) {
     for (;;) {
       while (event_count_ > 0 && events_[0].key == now_) {
         const std::uint32_t id = heap_pop<SmallestFirst>(events_.data(), event_count_).id;
+        makespan = now_;  // a transfer that no node waits for delivers an update, which counts
         if (id < nodes) {
           const std::uint32_t device = input.device[id].value();
           state.running[device] = kNoNode;
           state.touched.insert(device);
-          makespan = now_;
           for (const TensorId tensor : problem.graph().outputs(NodeId(id))) {
             publish<kChoice, kJitter>(tensor, device, id, input);
           }
         } else {
           const Job& job = jobs_[id - nodes];
-          finish_transfer(id - nodes);
+          finish(job);
           const NodeId producer = problem.graph().producer(job.tensor);
           const std::uint32_t cause = producer.valid() ? producer.value() : kNoNode;
           for (std::uint32_t edge = job.first_edge; edge != kNone; edge = next_edge_[edge]) {
             arrive<kChoice>(problem.edges()[edge].consumer.value(), cause, input);
           }
-          makespan = now_;  // a transfer that nobody waits for delivers an update, which counts
         }
       }
-      if (fresh_.empty() && freed_.empty()) break;
+      if (fresh_lanes_.empty() && freed_.empty()) break;
       if constexpr (kChoice == Choice::kRandom) {
-        start_transfers_in_random_order(input, rng);
+        start_in_random_order(input, rng);
       } else {
-        start_transfers_best_first(input);
+        start_best_first(input);
       }
       if (event_count_ == 0 || events_[0].key != now_) break;
     }
@@ -295,11 +363,9 @@ double ChannelLinks::loop(const RunInput& input) {
       if (state.running[device] != kNoNode || state.none_ready<kChoice>(device)) return;
       const std::uint32_t node = state.take_best<kChoice>(device, rng);
       double duration = problem.compute_time(NodeId(node), DeviceId(device));
-      if (cut_off) {
-        in_time &=
-            now_ + state.tail[node] < input.cutoff && now_ + state.work_left[device] < work_cutoff;
-        state.work_left[device] -= duration;
-      }
+      in_time &=
+          (now_ + state.tail[node] < tail_cutoff) & (now_ + state.work_left[device] < work_cutoff);
+      state.work_left[device] -= duration;
       if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
       state.note_start(node, device, now_);
       push_event(now_ + duration, node);
@@ -314,22 +380,24 @@ double ChannelLinks::loop(const RunInput& input) {
   return makespan;
 }
 
+template <Choice kChoice>
+double ChannelLinks::run_with(const RunInput& input) {
+  if (input.record) {
+    return input.jitter ? loop<kChoice, true, true>(input) : loop<kChoice, false, true>(input);
+  }
+  return input.jitter ? loop<kChoice, true, false>(input) : loop<kChoice, false, false>(input);
+}
+
 double ChannelLinks::run(const RunInput& input, Choice choice) {
-  const auto with_choice = [&]<Choice kChoice>() {
-    if (input.record) {
-      return input.jitter ? loop<kChoice, true, true>(input) : loop<kChoice, false, true>(input);
-    }
-    return input.jitter ? loop<kChoice, true, false>(input) : loop<kChoice, false, false>(input);
-  };
   switch (choice) {
     case Choice::kFifo:
-      return with_choice.operator()<Choice::kFifo>();
+      return run_with<Choice::kFifo>(input);
     case Choice::kRandom:
-      return with_choice.operator()<Choice::kRandom>();
+      return run_with<Choice::kRandom>(input);
     case Choice::kPriority:
       break;
   }
-  return with_choice.operator()<Choice::kPriority>();
+  return run_with<Choice::kPriority>(input);
 }
 
 }  // namespace doppler::sim

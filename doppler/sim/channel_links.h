@@ -1,8 +1,9 @@
 // The run loop for channel links: a transfer holds one unit of every channel on its route for its
 // whole duration, and waits until all of them are free.
 //
-// A waiting transfer sits in the queue of one channel that is full. Only when a unit of that
-// channel is released can the transfer possibly start, so only then is it looked at again.
+// Transfers between the same two devices share a route, so they wait together: in a lane. A lane
+// whose route is not free sits in the queue of one channel that is full. Only when a unit of that
+// channel is released can anything in the lane possibly start, so only then is it looked at again.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +29,19 @@ class ChannelLinks {
     double duration;
     TensorId tensor;
     std::uint32_t from, to;
-    std::uint32_t first_edge;      // its consumers on `to`, chained through next_edge_
-    std::uint32_t child, sibling;  // links of the pairing heap it waits in
+    std::uint32_t first_edge;  // its consumers on `to`, chained through next_edge_
   };
 
+  // The transfers that wait to go from one device to another.
+  struct Lane {
+    std::vector<std::uint32_t> jobs;  // a heap, best first; for the random rule in no order
+    std::uint32_t channel = kNone;    // whose queue it waits in, or kNone
+    std::uint32_t position = 0;       // in that queue
+    bool fresh = false;               // in fresh_lanes_
+  };
+
+  template <schedule::Choice kChoice>
+  double run_with(const RunInput& input);
   template <schedule::Choice kChoice, bool kJitter, bool kRecord>
   double loop(const RunInput& input);
   // A tensor is complete on a device: tells its consumers there and makes jobs for the others.
@@ -40,17 +50,29 @@ class ChannelLinks {
   template <schedule::Choice kChoice>
   void arrive(std::uint32_t consumer, std::uint32_t producer, const RunInput& input);
   std::uint32_t job_to(TensorId tensor, std::uint32_t from, std::uint32_t to);
+  // Puts a new job into its lane.
+  template <schedule::Choice kChoice>
+  void enqueue(std::uint32_t job);
 
-  void start_transfers_best_first(const RunInput& input);
-  void start_transfers_in_random_order(const RunInput& input, Rng& rng);
-  // Starts the job if its whole route is free, else queues it at a channel that is full.
-  void start_or_queue(std::uint32_t job, const RunInput& input);
-  void finish_transfer(std::uint32_t job);
+  void start_best_first(const RunInput& input);
+  void start_in_random_order(const RunInput& input, Rng& rng);
+  void start(std::uint32_t job, const RunInput& input);
+  void finish(const Job& job);
+  bool full(std::uint32_t channel) const {
+    return in_use_[channel] >= state_.problem.channel_capacity(ChannelId(channel));
+  }
   std::uint32_t full_channel_on(const Job& job) const;
+  std::uint32_t lane_of(const Job& job);
 
-  bool before(std::uint32_t a, std::uint32_t b) const;
-  std::uint32_t meld(std::uint32_t a, std::uint32_t b);
-  std::uint32_t pop_best(std::uint32_t root);  // returns the new root
+  bool job_before(std::uint32_t a, std::uint32_t b) const;
+  bool lane_before(std::uint32_t a, std::uint32_t b) const {
+    return job_before(lanes_[a].jobs.front(), lanes_[b].jobs.front());
+  }
+  // The queue of a channel: a heap of lanes, best first, that know their positions in it.
+  void wait_at(std::uint32_t channel, std::uint32_t lane);
+  void leave_queue(std::uint32_t lane);
+  void sift_up(std::vector<std::uint32_t>& queue, std::size_t at);
+  void sift_down(std::vector<std::uint32_t>& queue, std::size_t at);
 
   void push_event(double time, std::uint32_t id) {
     heap_push<SmallestFirst>(events_.data(), event_count_, {time, id});
@@ -67,14 +89,15 @@ class ChannelLinks {
   std::vector<std::uint32_t> job_of_device_;  // by device, valid where its round is current
   std::vector<std::uint32_t> job_round_;
   std::uint32_t round_ = 0;
+  std::vector<std::uint32_t> made_;  // jobs of the tensor that is being published
 
-  std::vector<std::uint32_t> in_use_;   // by channel
-  std::vector<std::uint32_t> waiting_;  // by channel: root of its heap, or kNone
-  std::vector<std::uint32_t> freed_;    // channels with a unit released since the last starts
-  std::vector<std::uint8_t> freed_flag_;
-  std::vector<std::uint32_t> fresh_;  // jobs made since the last starts
-  std::vector<std::uint32_t> candidates_;
-  std::vector<std::uint32_t> stack_;
+  std::vector<Lane> lanes_;                 // made when first used
+  std::vector<std::uint32_t> lane_index_;   // by from x devices + to: index of its lane, or kNone
+  std::vector<std::uint32_t> fresh_lanes_;  // lanes that got a job and wait in no queue
+  std::vector<std::vector<std::uint32_t>> queues_;  // by channel
+  std::vector<std::uint32_t> in_use_;               // by channel
+  std::vector<std::uint32_t> freed_;  // channels with a unit released since the last starts
+  std::vector<std::uint32_t> freed_flag_;
 };
 
 }  // namespace doppler::sim
