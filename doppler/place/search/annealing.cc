@@ -25,6 +25,8 @@ constexpr double kCold = 2e-5;
 // A cycle shorter than this many evaluations per node starts cooler: it could not cool down again.
 constexpr double kFullCyclePerNode = 200.0;
 constexpr std::uint64_t kFirstCyclePerNode = 2;
+constexpr double kGoodStart = 1.1;
+constexpr std::size_t kMostStarts = 4;
 
 struct Best {
   Placement placement;
@@ -110,17 +112,19 @@ class Chain {
     const double done = static_cast<double>(scorer_.evaluations() - cycle_begin_) /
                         static_cast<double>(cycle_length_);
     const double temperature = value_ * warm_ * std::pow(kCold / warm_, std::min(done, 1.0));
-    for (int i = 0; i < kStepsPerTemperature; ++i) {
-      if (!neighborhood_.move(current_, rng_)) continue;
-      const double limit = value_ - temperature * std::log(1.0 - rng_.uniform());
-      const double value = scorer_.score(current_, limit);
-      if (value >= limit) {
-        neighborhood_.undo(current_);
-        continue;
-      }
-      look(value);
-      if (value < best_.value) consider();
+    // A move that changes nothing costs nothing; several in a row mean that nothing can move.
+    int tries = 0;
+    while (!neighborhood_.move(current_, rng_)) {
+      if (++tries == kMostEmptyMoves) break;
     }
+    const double limit = value_ - temperature * std::log(1.0 - rng_.uniform());
+    const double value = scorer_.score(current_, limit);
+    if (value >= limit) {
+      neighborhood_.undo(current_);
+      return;
+    }
+    look(value);
+    if (value < best_.value) consider();
   }
 
   // Keeps the current placement if it is the best; the mean of few runs has to be confirmed by
@@ -134,7 +138,7 @@ class Chain {
     if (value < best_.value) best_ = {current_, value};
   }
 
-  static constexpr int kStepsPerTemperature = 8;
+  static constexpr int kMostEmptyMoves = 100;
 
   const Problem& problem_;
   std::uint64_t validation_seed_;
@@ -183,10 +187,16 @@ AnnealingResult anneal(const Problem& problem, const PlaceRequest& request,
   // Meetings every few dozen milliseconds: simulated time is about linear in nodes.
   const std::uint64_t per_meeting =
       std::clamp<std::uint64_t>(300'000 / problem.node_count(), 1, 4096);
+  // Chains share out the starts that are about as good as the best, a few at most.
+  std::size_t good_starts = 1;
+  while (good_starts < std::min<std::size_t>(ranked.size(), kMostStarts) &&
+         ranked[good_starts].value <= best.value * kGoodStart) {
+    ++good_starts;
+  }
   std::vector<std::unique_ptr<Chain>> chains(static_cast<std::size_t>(options.chains));
   parallel_for(chains.size(), request.threads, [&](std::size_t i) {
     chains[i] = std::make_unique<Chain>(problem, request, options, static_cast<std::uint32_t>(i));
-    const Best& from = ranked[i % std::min<std::size_t>(ranked.size(), 4)];
+    const Best& from = ranked[i % good_starts];
     chains[i]->start(from.placement, from.value);
   });
 

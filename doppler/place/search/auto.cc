@@ -17,10 +17,6 @@ namespace {
 constexpr std::size_t kExactNodes = 12;
 constexpr std::uint64_t kExactSteps = 200'000;
 
-// Above this many node-device pairs only the fastest list schedulers are worth their time: search
-// then needs all of it.
-constexpr std::size_t kLargeProblem = 2'000'000;
-
 class Auto final : public Placer {
  public:
   std::string_view name() const override { return "auto"; }
@@ -60,14 +56,15 @@ class Auto final : public Placer {
       }
     }
 
-    const bool large = problem.node_count() * problem.device_count() > kLargeProblem;
     using Maker = std::unique_ptr<Placer> (*)();
-    static constexpr std::array<Maker, 2> kListSchedulers = {make_critical_path, make_heft};
-    static constexpr std::array<Maker, 5> kOthers = {make_peft, make_metis, make_enumerative,
-                                                     make_single, make_round_robin};
-    for (const Maker maker : kListSchedulers) try_method(*maker(), request);
-    if (!large) {
-      for (const Maker maker : kOthers) try_method(*maker(), request);
+    static constexpr std::array<Maker, 7> kOnePass = {
+        make_critical_path, make_heft,  make_enumerative, make_round_robin,
+        make_peft,          make_metis, make_single};
+    for (const Maker maker : kOnePass) {
+      const bool spent = request.stop.stop_requested() ||
+                         (request.max_evaluations > 0 && evaluations >= request.max_evaluations);
+      if (spent && !starts.empty()) break;
+      try_method(*maker(), request);
     }
     if (starts.empty()) throw InfeasibleError(refusal);
 
