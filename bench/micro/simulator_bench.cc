@@ -71,8 +71,8 @@ void measure(benchmark::State& state, const cost::Problem& problem) {
   for (auto _ : state) {
     benchmark::DoNotOptimize(simulator.makespan(neighbors.next(), cost::kInfinity));
   }
-  state.counters["ns_per_node"] = benchmark::Counter(
-      static_cast<double>(problem.node_count()) * 1e-9,
+  state.counters["per_node"] = benchmark::Counter(
+      static_cast<double>(problem.node_count()),
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 

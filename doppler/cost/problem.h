@@ -76,6 +76,7 @@ class Problem {
   // The row of a node in the table; its entry for device d is row[column(d)].
   const double* compute_row(NodeId node) const { return &compute_[node.index() * columns_]; }
   std::uint32_t column(DeviceId device) const { return column_[device.index()]; }
+  std::span<const std::uint32_t> columns() const { return column_; }
   std::size_t column_count() const { return columns_; }
   // The least over the devices that the node is allowed on.
   double least_compute_time(NodeId node) const { return least_compute_[node.index()]; }
@@ -96,6 +97,8 @@ class Problem {
     return awaited_edges_[node.index()];
   }
   std::span<const Edge> edges() const { return edges_; }
+  // edges_from(v) is edges()[edge_offsets()[v]] up to edge_offsets()[v + 1].
+  std::span<const std::uint32_t> edge_offsets() const { return node_edges_; }
   // Inputs and parameters with a home, and where that is.
   std::span<const TensorId> homed() const { return homed_; }
   DeviceId home(TensorId tensor) const { return home_[tensor.index()]; }  // invalid: anywhere

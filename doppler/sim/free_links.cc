@@ -32,6 +32,14 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   NodeState* const nodes = state.nodes.data();
   std::uint32_t* const running = state.running.data();
   const bool given = given_transfers_;
+  // Plain pointers: the compiler cannot tell that these arrays do not move.
+  const double* const compute = problem.compute_row(NodeId(0));
+  const std::size_t column_count = problem.column_count();
+  const std::uint32_t* const columns = problem.columns().data();
+  const cost::Problem::Edge* const edges = problem.edges().data();
+  const std::uint32_t* const edge_offsets = problem.edge_offsets().data();
+  const double* const tail = state.tail.data();
+  double* const work_left = state.work_left.data();
   const double tail_cutoff = kJitter ? kInfinity : input.cutoff;
   const double work_cutoff = tail_cutoff * (1.0 + kCutoffMargin);
 
@@ -119,7 +127,9 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
       if (node == kNoNode) return;
       running[device] = kNoNode;
       makespan = std::max(makespan, now);
-      for (const auto& edge : problem.edges_from(NodeId(node))) deliver(edge, device, now, node);
+      for (std::uint32_t e = edge_offsets[node]; e < edge_offsets[node + 1]; ++e) {
+        deliver(edges[e], device, now, node);
+      }
       if (problem.has_updates()) {
         makespan =
             std::max(makespan, deliver_updates<kJitter, kRecord>(NodeId(node), device, now, input));

@@ -1,0 +1,189 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "doppler/base/error.h"
+#include "doppler/place/feasible.h"
+#include "doppler/place/methods.h"
+#include "doppler/place/search/annealing.h"
+#include "doppler/place/search/critical_nodes.h"
+#include "doppler/place/search/neighborhood.h"
+#include "doppler/place/search/scorer.h"
+#include "doppler/schedule/bounds.h"
+#include "doppler/sim/simulator.h"
+#include "support/graphs.h"
+#include "support/place_support.h"
+
+namespace doppler::place {
+namespace {
+
+using schedule::Objective;
+using schedule::Placement;
+
+std::shared_ptr<const cost::Problem> busy_problem(std::uint64_t seed, bool constraints = false) {
+  return test::random_problem({.nodes = 40,
+                               .devices = 3,
+                               .network = test::Network::kCluster,
+                               .links = cost::LinkMode::kChannel,
+                               .constraints = constraints,
+                               .meta_ops = true},
+                              seed);
+}
+
+double nominal(const cost::Problem& problem, const Placement& placement) {
+  return sim::Simulator(problem).makespan(placement, cost::kInfinity);
+}
+
+TEST(Search, SameBitsOnAnyNumberOfThreads) {
+  const auto problem = busy_problem(1);
+  for (const auto& method : {make_anneal(), make_lns(), make_auto()}) {
+    for (const Objective objective :
+         {Objective::kNominal, Objective::kRobust, Objective::kAnyOrder}) {
+      PlaceRequest request{.seed = 5, .objective = objective, .max_evaluations = 4000};
+      const PlaceResult one = method->place(*problem, request);
+      request.threads = 3;
+      const PlaceResult three = method->place(*problem, request);
+      EXPECT_EQ(one.placement, three.placement) << method->name();
+      EXPECT_EQ(one.evaluations, three.evaluations) << method->name();
+    }
+  }
+}
+
+// A run that a deadline stopped is replayed by the number of evaluations it reports.
+TEST(Search, EvaluationsReplayATimedRun) {
+  const auto problem = busy_problem(2);
+  const auto method = make_auto();
+  const PlaceResult timed =
+      method->place(*problem, {.seed = 3, .stop = StopToken::after_seconds(0.05)});
+  const PlaceResult replayed =
+      method->place(*problem, {.seed = 3, .max_evaluations = timed.evaluations});
+  EXPECT_EQ(timed.placement, replayed.placement);
+  EXPECT_EQ(timed.evaluations, replayed.evaluations);
+}
+
+TEST(Search, KeepsTheBestWhenInterrupted) {
+  const auto problem = busy_problem(3);
+  const std::atomic<bool> interrupted{true};
+  const PlaceResult result = make_auto()->place(*problem, {.stop = StopToken(&interrupted)});
+  EXPECT_NO_THROW(schedule::check_placement(*problem, result.placement));
+}
+
+TEST(Search, NeverWorseThanWhereItStarts) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const auto problem = busy_problem(seed, true);
+    const PlaceResult start = make_critical_path()->place(*problem, {.seed = seed});
+    for (const auto& method : {make_anneal(), make_lns(), make_auto()}) {
+      const PlaceResult found =
+          method->place(*problem, {.seed = seed, .max_evaluations = 3000, .threads = 2});
+      EXPECT_NO_THROW(schedule::check_placement(*problem, found.placement)) << "seed " << seed;
+      EXPECT_LE(nominal(*problem, found.placement), nominal(*problem, start.placement))
+          << method->name() << ", seed " << seed;
+    }
+  }
+}
+
+TEST(Search, FindsTheOptimumOfTinyProblems) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const auto problem = test::random_problem({.nodes = 5, .devices = 2}, seed);
+    const PlaceResult found = make_lns()->place(*problem, {.seed = seed, .max_evaluations = 5000});
+    EXPECT_DOUBLE_EQ(nominal(*problem, found.placement), test::brute_force_optimum(*problem))
+        << "seed " << seed;
+  }
+}
+
+// Two independent chains of work on two devices meet the load bound, and the search knows.
+TEST(Search, StopsAtTheBound) {
+  const auto problem = test::uniform_problem(
+      test::simple_graph({{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}}, {{"a", "b"}, {"c", "d"}}, 5), 2,
+      cost::LinkMode::kFree);
+  const PlaceResult found = make_lns()->place(*problem, {.max_evaluations = 1'000'000});
+  EXPECT_EQ(nominal(*problem, found.placement), 2.0);
+  EXPECT_LT(found.evaluations, 100'000u);
+  EXPECT_EQ(found.note, "stopped at the bound");
+}
+
+// What the search minimises is what it is asked to: the mean over any order is no worse than that
+// of the placement optimised for the nominal run.
+TEST(Search, MinimisesTheObjectiveAskedFor) {
+  const auto problem = busy_problem(4);
+  Scorer any_order(*problem, Objective::kAnyOrder);
+  const auto value = [&](Objective objective) {
+    const PlaceResult found =
+        make_lns()->place(*problem, {.seed = 1, .objective = objective, .max_evaluations = 20'000});
+    return any_order.validate(found.placement, 99, cost::kInfinity);
+  };
+  EXPECT_LE(value(Objective::kAnyOrder), 1.02 * value(Objective::kNominal));
+}
+
+TEST(Search, KeepsWithinMemory) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const auto problem = test::random_problem(
+        {.nodes = 20, .devices = 3, .network = test::Network::kCluster, .memory_bytes = 900.0},
+        seed);
+    if (!problem->memory_can_bind()) continue;
+    try {
+      const PlaceResult found =
+          make_auto()->place(*problem, {.seed = seed, .max_evaluations = 2000});
+      EXPECT_TRUE(FitGauge(*problem).fits(found.placement)) << "seed " << seed;
+    } catch (const InfeasibleError& error) {
+      EXPECT_NE(std::string(error.what()), "") << "seed " << seed;
+    }
+  }
+}
+
+// Every move can be taken back, and none breaks a constraint on the way.
+TEST(Neighborhood, UndoRestoresAndMovesObeyConstraints) {
+  const auto problem = busy_problem(6, true);
+  Placement placement = make_round_robin()->place(*problem, {}).placement;
+  sim::Simulator simulator(*problem);
+  simulator.makespan(placement, cost::kInfinity);
+  Neighborhood neighborhood(*problem);
+  neighborhood.look_at(placement, simulator.last_run());
+  Rng rng(1);
+  for (int i = 0; i < 5000; ++i) {
+    const Placement before = placement;
+    const bool changed = neighborhood.move(placement, rng);
+    ASSERT_NO_THROW(schedule::check_placement(*problem, placement)) << "move " << i;
+    ASSERT_TRUE(changed || placement == before) << "move " << i;
+    neighborhood.undo(placement);
+    ASSERT_EQ(placement, before) << "move " << i;
+  }
+}
+
+// a(1) on d0, then its data travels 3 to b(1) on d1; c(2) on d1 runs 0-2 and is on no critical
+// chain.
+TEST(CriticalNodes, FollowsTheDataThatArrivesLast) {
+  const auto problem =
+      test::uniform_problem(test::simple_graph({{"a", 1}, {"b", 1}, {"c", 2}}, {{"a", "b"}}, 3), 2,
+                            cost::LinkMode::kFree);
+  const Placement placement{.device = {DeviceId(0), DeviceId(1), DeviceId(1)},
+                            .priority = {1, 1, 1}};
+  sim::Simulator simulator(*problem);
+  EXPECT_EQ(simulator.makespan(placement, cost::kInfinity), 5.0);
+  std::vector<CriticalNode> chain;
+  critical_nodes(*problem, placement, simulator.last_run(), chain);
+  ASSERT_EQ(chain.size(), 2u);
+  EXPECT_EQ(chain[0].node, 1u);
+  EXPECT_FALSE(chain[0].waited);
+  EXPECT_EQ(chain[1].node, 0u);
+}
+
+// The same with c(6): b is ready at 4 but waits for c until 6, so the chain is b, then c.
+TEST(CriticalNodes, FollowsTheNodeThatHeldTheDevice) {
+  const auto problem =
+      test::uniform_problem(test::simple_graph({{"a", 1}, {"b", 1}, {"c", 6}}, {{"a", "b"}}, 3), 2,
+                            cost::LinkMode::kFree);
+  const Placement placement{.device = {DeviceId(0), DeviceId(1), DeviceId(1)},
+                            .priority = {1, 1, 1}};
+  sim::Simulator simulator(*problem);
+  EXPECT_EQ(simulator.makespan(placement, cost::kInfinity), 7.0);
+  std::vector<CriticalNode> chain;
+  critical_nodes(*problem, placement, simulator.last_run(), chain);
+  ASSERT_EQ(chain.size(), 2u);
+  EXPECT_EQ(chain[0].node, 1u);
+  EXPECT_TRUE(chain[0].waited);
+  EXPECT_EQ(chain[1].node, 2u);
+}
+
+}  // namespace
+}  // namespace doppler::place
