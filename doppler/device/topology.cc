@@ -129,7 +129,8 @@ void Topology::check() const {
       const Device& target = spec_.devices[to];
       std::size_t parts = source.egress.size() + target.ingress.size();
       if (source.group != target.group) {
-        parts += spec_.groups[source.group].egress.size() + spec_.groups[target.group].ingress.size();
+        parts +=
+            spec_.groups[source.group].egress.size() + spec_.groups[target.group].ingress.size();
       }
       // Composing all of 4096 x 4096 routes takes seconds; most need only be counted.
       if (parts == 0 || parts > kMaxRouteChannels) check_route(DeviceId(from), DeviceId(to));

@@ -104,10 +104,9 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
         return;
       }
       const std::uint32_t node = state.take_best<kChoice>(device, rng);
-      double duration = problem.compute_time(NodeId(node), DeviceId(device));
-      in_time &=
-          (now + state.tail[node] < tail_cutoff) & (now + state.work_left[device] < work_cutoff);
-      state.work_left[device] -= duration;
+      double duration = compute[node * column_count + columns[device]];
+      in_time &= (now + tail[node] < tail_cutoff) & (now + work_left[device] < work_cutoff);
+      work_left[device] -= duration;
       if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
       state.note_start(node, device, now);
       next.set(device, now + duration);

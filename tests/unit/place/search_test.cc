@@ -102,17 +102,18 @@ TEST(Search, StopsAtTheBound) {
   EXPECT_EQ(found.note, "stopped at the bound");
 }
 
-// What the search minimises is what it is asked to: the mean over any order is no worse than that
-// of the placement optimised for the nominal run.
+// What the search minimises is what it is asked to: judged by runs that it has not seen, the mean
+// over any order falls well below that of the list schedule it starts from.
 TEST(Search, MinimisesTheObjectiveAskedFor) {
   const auto problem = busy_problem(4);
   Scorer any_order(*problem, Objective::kAnyOrder);
-  const auto value = [&](Objective objective) {
-    const PlaceResult found =
-        make_lns()->place(*problem, {.seed = 1, .objective = objective, .max_evaluations = 20'000});
-    return any_order.validate(found.placement, 99, cost::kInfinity);
+  const auto value = [&](const Placement& placement) {
+    return any_order.validate(placement, 99, cost::kInfinity);
   };
-  EXPECT_LE(value(Objective::kAnyOrder), 1.02 * value(Objective::kNominal));
+  const PlaceResult start = make_critical_path()->place(*problem, {.seed = 1});
+  const PlaceResult found = make_lns()->place(
+      *problem, {.seed = 1, .objective = Objective::kAnyOrder, .max_evaluations = 40'000});
+  EXPECT_LT(value(found.placement), 0.97 * value(start.placement));
 }
 
 TEST(Search, KeepsWithinMemory) {
