@@ -28,6 +28,7 @@ Problem::Problem(std::shared_ptr<const graph::Graph> graph,
   build_links();
   build_transfers();
   build_edges();
+  check_total();
   build_memory(options.constraints);
   build_constraints(options.constraints);
   compute_hash();
@@ -244,6 +245,22 @@ void Problem::build_edges() {
   awaited_edges_ = Csr<std::uint32_t>::build(nodes, [&](const auto& visit) {
     for (std::uint32_t e = 0; e < edges_.size(); ++e) visit(edges_[e].consumer.index(), e);
   });
+}
+
+// A run is never longer than all costs one after another: where that is a number far from overflow,
+// so is every time that anything above computes.
+void Problem::check_total() const {
+  constexpr double kLargestTotal = 1e290;
+  double total = 0.0;
+  for (const double time : compute_) {
+    if (time < kInfinity) total += time;
+  }
+  for (const Edge& edge : edges_) total += edge.amount;
+  if (!(total < kLargestTotal)) {
+    throw InputError(fmt::format(
+        "the times and sizes of graph '{}' add up to more than {}: too large to compute with",
+        graph_->name(), kLargestTotal));
+  }
 }
 
 std::span<const NodeId> Problem::update_readers(TensorId tensor) const {

@@ -163,6 +163,7 @@ class Problem {
   void build_transfers();
   void build_links();
   void build_edges();
+  void check_total() const;
   void build_memory(const graph::Constraints& extra);
   void build_constraints(const graph::Constraints& extra);
   void compute_hash();
