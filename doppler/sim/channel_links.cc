@@ -96,7 +96,7 @@ inline void ChannelLinks::arrive(std::uint32_t consumer, std::uint32_t producer,
   node.ready = now_;
   node.cause = producer;
   const std::uint32_t device = input.device[consumer].value();
-  state_.make_ready<kChoice>(device, consumer);
+  state_.ready<kChoice>().put(device, consumer, now_);
   state_.touched.insert(device);
 }
 
@@ -313,13 +313,13 @@ double ChannelLinks::loop(const RunInput& input) {
   fresh_lanes_.clear();
   Rng rng(input.seed);
   const double tail_cutoff = kJitter ? kInfinity : input.cutoff;
-  const double work_cutoff = tail_cutoff * (1.0 + kCutoffMargin);
   const auto nodes = static_cast<std::uint32_t>(state.nodes.size());
+  auto&& ready = state.ready<kChoice>();
   double makespan = 0.0;
 
   for (const std::uint32_t node : state.sources) {
     const std::uint32_t device = input.device[node].value();
-    state.make_ready<kChoice>(device, node);
+    ready.put(device, node, 0.0);
     state.touched.insert(device);
   }
   for (const TensorId tensor : problem.homed()) {
@@ -360,14 +360,15 @@ double ChannelLinks::loop(const RunInput& input) {
     // Every free device takes its best ready node.
     bool in_time = true;
     state.touched.for_each([&](std::uint32_t device) {
-      if (state.running[device] != kNoNode || state.none_ready<kChoice>(device)) return;
-      const std::uint32_t node = state.take_best<kChoice>(device, rng);
+      if (state.running[device] != kNoNode || ready.empty(device)) return;
+      const std::uint32_t node = ready.take(device, rng);
       double duration = problem.compute_time(NodeId(node), DeviceId(device));
       in_time &=
-          (now_ + state.tail[node] < tail_cutoff) & (now_ + state.work_left[device] < work_cutoff);
+          (now_ + state.tail[node] < tail_cutoff) & (now_ + state.work_left[device] < tail_cutoff);
       state.work_left[device] -= duration;
       if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
       state.note_start(node, device, now_);
+      state.running[device] = node;
       push_event(now_ + duration, node);
       if constexpr (kRecord) input.record->nodes[node] = {now_, now_ + duration};
     });

@@ -1,8 +1,8 @@
 // When each device needs attention next: at the end of its node or, where it is idle, at the next
 // arrival. Two implementations of one interface. Internal to sim/.
 //
-// take_due(due) returns the earliest time, infinite where nothing is due, adds the devices due then
-// to the set `due`, and makes their times infinite.
+// first() is the device to serve next: the earliest, ties to the lower id; its time is infinite
+// where nothing is left to do.
 #pragma once
 
 #include <algorithm>
@@ -12,50 +12,32 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/sim/device_set.h"
 
 namespace doppler::sim {
 
-// Up to kMost devices: scanned without branches, since mispredicted ones would cost more.
+// Up to kMost devices: scanned without branches, since mispredicted ones would cost more. Scalar on
+// purpose: a vector load over a time just stored would wait for the store to reach the cache.
 class FewDueTimes {
  public:
   static constexpr std::size_t kMost = 16;
-  using Set = FewDevices;
 
   void resize(std::size_t devices) { groups_ = (devices + 3) / 4; }
   void reset() { time_.fill(cost::kInfinity); }
+  double at(std::uint32_t device) const { return time_[device]; }
   void set(std::uint32_t device, double time) { time_[device] = time; }
   void lower(std::uint32_t device, double time) { time_[device] = std::min(time_[device], time); }
-  double take_due(Set& due) {
-    const double now = earliest();
-    if (now == cost::kInfinity) return now;
-    std::uint64_t mask = equal_to(now);
-    due.insert_all(mask);
-    for (; mask != 0; mask &= mask - 1) {
-      time_[static_cast<std::size_t>(std::countr_zero(mask))] = cost::kInfinity;
-    }
-    return now;
+  [[gnu::always_inline]] std::uint32_t first() const {
+    std::uint32_t best = first_of_four(0);
+    for (std::uint32_t g = 1; g < groups_; ++g) best = earlier(best, first_of_four(4 * g));
+    return best;
   }
 
  private:
-  // Scalar on purpose: a vector load over a time just stored would wait for the store to reach the
-  // cache.
-  double earliest() const {
-    double now = cost::kInfinity;
-    for (std::size_t g = 0; g < groups_; ++g) {
-      const double* t = &time_[4 * g];
-      now = std::min(now, std::min(std::min(t[0], t[1]), std::min(t[2], t[3])));
-    }
-    return now;
+  std::uint32_t earlier(std::uint32_t a, std::uint32_t b) const {
+    return time_[b] < time_[a] ? b : a;
   }
-  std::uint64_t equal_to(double now) const {
-    std::uint64_t mask = 0;
-    for (std::size_t g = groups_; g-- > 0;) {
-      const double* t = &time_[4 * g];
-      mask = mask << 4 | std::uint64_t{t[0] == now} | std::uint64_t{t[1] == now} << 1 |
-             std::uint64_t{t[2] == now} << 2 | std::uint64_t{t[3] == now} << 3;
-    }
-    return mask;
+  std::uint32_t first_of_four(std::uint32_t d) const {
+    return earlier(earlier(d, d + 1), earlier(d + 2, d + 3));
   }
 
   std::size_t groups_ = 1;  // of four devices; those beyond the last are never due
@@ -65,8 +47,6 @@ class FewDueTimes {
 // Any number of devices: a tree of winners, O(log devices) for a change.
 class ManyDueTimes {
  public:
-  using Set = DeviceSet;
-
   void resize(std::size_t devices) {
     leaves_ = std::bit_ceil(devices);
     time_.resize(leaves_);
@@ -87,15 +67,8 @@ class ManyDueTimes {
   void lower(std::uint32_t device, double time) {
     if (time < time_[device]) set(device, time);
   }
-  double take_due(Set& due) {
-    const double now = time_[winner_[1]];
-    if (now == cost::kInfinity) return now;
-    for (std::uint32_t d = winner_[1]; time_[d] == now; d = winner_[1]) {
-      due.insert(d);
-      set(d, cost::kInfinity);
-    }
-    return now;
-  }
+  double at(std::uint32_t device) const { return time_[device]; }
+  std::uint32_t first() const { return winner_[1]; }
 
  private:
   std::size_t leaves_ = 1;

@@ -13,26 +13,32 @@ FreeLinks::FreeLinks(RunState& state)
   pending_.resize(state.problem.node_count(), devices);
   if (devices <= FewDueTimes::kMost) few_.resize(devices);
   many_.resize(devices);
+  free_at_.resize(devices);
+  started_.reserve(devices);
   update_seen_.assign(devices, 0);
 }
 
+// A node's end is known as soon as it starts, so its outputs are delivered then, into the future,
+// and one step per started node is all there is: ends and arrivals need no events of their own. The
+// device that can start something first goes next; whatever starts later also ends later, so that
+// nothing delivered from then on could have been ready in time for it.
 template <Choice kChoice, bool kJitter, bool kRecord, class DueTimes>
 double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   RunState& state = state_;
   const cost::Problem& problem = state.problem;
   state.reset(input, kChoice);
-  pending_.reset(input.device);
+  pending_.reset(state.nodes_on_device);
   next.reset();
-  typename DueTimes::Set touched;  // idle devices that may have something to start now
-  typename DueTimes::Set due;
-  touched.resize(problem.device_count());
-  due.resize(problem.device_count());
+  std::fill(free_at_.begin(), free_at_.end(), 0.0);
   Rng rng(input.seed);
+  auto&& ready = state.ready<kChoice>();
+  // Plain pointers: the compiler cannot tell that these arrays do not move.
   const DeviceId* const device_of = input.device.data();
   NodeState* const nodes = state.nodes.data();
-  std::uint32_t* const running = state.running.data();
+  PendingQueues::Queue* const pending = pending_.queues();
+  double* const free_at = free_at_.data();
+  const bool has_updates = problem.has_updates();
   const bool given = given_transfers_;
-  // Plain pointers: the compiler cannot tell that these arrays do not move.
   const double* const compute = problem.compute_row(NodeId(0));
   const std::size_t column_count = problem.column_count();
   const std::uint32_t* const columns = problem.columns().data();
@@ -40,12 +46,10 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   const std::uint32_t* const edge_offsets = problem.edge_offsets().data();
   const double* const tail = state.tail.data();
   double* const work_left = state.work_left.data();
-  const double tail_cutoff = kJitter ? kInfinity : input.cutoff;
-  const double work_cutoff = tail_cutoff * (1.0 + kCutoffMargin);
 
   // Accounts for one input of the edge's consumer, which leaves device `from` at `time`.
   const auto deliver = [&](const cost::Problem::Edge& edge, std::uint32_t from, double time,
-                           std::uint32_t producer) {
+                           std::uint32_t producer) __attribute__((always_inline)) {
     const std::uint32_t consumer = edge.consumer.value();
     const std::uint32_t to = device_of[consumer].value();
     double duration = 0.0;
@@ -65,26 +69,58 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
       }
     }
     NodeState& node = nodes[consumer];
-    const double ready = std::max(arrival, node.ready);
+    const double at = std::max(arrival, node.ready);
     node.cause = arrival >= node.ready ? producer : node.cause;
-    node.ready = ready;
+    node.ready = at;
     if (--node.missing > 0) return;
-    const bool idle = running[to] == kNoNode;
-    if (ready <= time) {
-      touched.insert_if(idle, to);
-      state.make_ready<kChoice>(to, consumer);
+    if (at <= free_at[to]) {
+      ready.put(to, consumer, at);
+      next.lower(to, free_at[to]);
     } else {
-      pending_.put(to, ready, consumer);
-      next.lower(to, idle ? ready : kInfinity);
+      pending[to].put(at, consumer);
+      next.lower(to, at);
+    }
+  };
+  double makespan = 0.0;
+  double reach = 0.0;  // a lower bound on the makespan
+  // Starts the best ready node of a device at its due time; the node's outputs wait for `finish`.
+  const auto start = [&](std::uint32_t device, double now) __attribute__((always_inline)) {
+    if (pending[device].earliest() <= now) {
+      pending[device].drain(now,
+                            [&](std::uint32_t node, double at) { ready.put(device, node, at); });
+    }
+    const std::uint32_t node = ready.take(device, rng);
+    double duration = compute[node * column_count + columns[device]];
+    if constexpr (!kJitter) {
+      reach = std::max(reach, now + std::max(tail[node], work_left[device]));
+      work_left[device] -= duration;
+    }
+    if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
+    const double end = now + duration;
+    makespan = std::max(makespan, end);
+    state.note_start(node, device, now);
+    free_at[device] = end;
+    next.set(device, ready.empty(device) ? std::max(end, pending[device].earliest()) : end);
+    if constexpr (kRecord) input.record->nodes[node] = {now, end};
+    return end;
+  };
+  const auto finish = [&](std::uint32_t device) __attribute__((always_inline)) {
+    const std::uint32_t node = state.last_on_device[device];
+    const double end = free_at[device];
+    const cost::Problem::Edge* const last = edges + edge_offsets[node + 1];
+    for (const cost::Problem::Edge* e = edges + edge_offsets[node]; e != last; ++e) {
+      deliver(*e, device, end, node);
+    }
+    if (has_updates) {
+      makespan =
+          std::max(makespan, deliver_updates<kJitter, kRecord>(NodeId(node), device, end, input));
     }
   };
 
-  double now = 0.0;
-  double makespan = 0.0;
   for (const std::uint32_t node : state.sources) {
     const std::uint32_t device = device_of[node].value();
-    state.make_ready<kChoice>(device, node);
-    touched.insert(device);
+    ready.put(device, node, 0.0);
+    next.set(device, 0.0);
   }
   for (const TensorId tensor : problem.homed()) {
     const std::uint32_t home = problem.home(tensor).value();
@@ -92,48 +128,27 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   }
 
   for (;;) {
-    // Every free device takes its best ready node.
-    bool in_time = true;
-    touched.for_each([&](std::uint32_t device) {
-      if (pending_.earliest(device) <= now) {
-        pending_.drain(device, now,
-                       [&](std::uint32_t node) { state.make_ready<kChoice>(device, node); });
-      }
-      if (state.none_ready<kChoice>(device)) {
-        next.set(device, pending_.earliest(device));
-        return;
-      }
-      const std::uint32_t node = state.take_best<kChoice>(device, rng);
-      double duration = compute[node * column_count + columns[device]];
-      in_time &= (now + tail[node] < tail_cutoff) & (now + work_left[device] < work_cutoff);
-      work_left[device] -= duration;
-      if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
-      state.note_start(node, device, now);
-      next.set(device, now + duration);
-      if constexpr (kRecord) input.record->nodes[node] = {now, now + duration};
-    });
-    if (!in_time) return kInfinity;
-    touched.clear();
-
-    // Apply every end and arrival due next.
-    due.clear();
-    now = next.take_due(due);
+    const std::uint32_t device = next.first();
+    const double now = next.at(device);
     if (now == kInfinity) break;
-    if (now >= input.cutoff) return kInfinity;
-    due.for_each([&](std::uint32_t device) {
-      touched.insert(device);
-      const std::uint32_t node = running[device];
-      if (node == kNoNode) return;
-      running[device] = kNoNode;
-      makespan = std::max(makespan, now);
-      for (std::uint32_t e = edge_offsets[node]; e < edge_offsets[node + 1]; ++e) {
-        deliver(edges[e], device, now, node);
+    const double end = start(device, now);
+    if (end > now) [[likely]] {
+      finish(device);
+    } else {
+      // A node of zero duration: whoever else can start now chooses before its outputs are there.
+      started_.assign(1, device);
+      for (std::uint32_t other = device + 1; other < free_at_.size(); ++other) {
+        if (next.at(other) != now) continue;
+        start(other, now);
+        started_.push_back(other);
       }
-      if (problem.has_updates()) {
-        makespan =
-            std::max(makespan, deliver_updates<kJitter, kRecord>(NodeId(node), device, now, input));
-      }
-    });
+      for (const std::uint32_t each : started_) finish(each);
+    }
+    if (std::max(makespan, reach) >= input.cutoff) return kInfinity;
+  }
+  if constexpr (kRecord) {
+    std::stable_sort(input.record->transfers.begin(), input.record->transfers.end(),
+                     [](const auto& a, const auto& b) { return a.start < b.start; });
   }
   return makespan < input.cutoff ? makespan : kInfinity;
 }

@@ -27,7 +27,9 @@ class FreeLinks {
   double deliver_updates(NodeId node, std::uint32_t from, double time, const RunInput& input);
 
   RunState& state_;
-  bool given_transfers_;  // no transfer time depends on bytes and links
+  bool given_transfers_;                // no transfer time depends on bytes and links
+  std::vector<double> free_at_;         // by device: end of the last node started there
+  std::vector<std::uint32_t> started_;  // devices that start something at an instant of zero length
   PendingQueues pending_;
   FewDueTimes few_;
   ManyDueTimes many_;

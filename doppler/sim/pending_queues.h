@@ -10,78 +10,93 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/sim/ready_queues.h"
+#include "doppler/sim/heap.h"
 
 namespace doppler::sim {
 
 class PendingQueues {
  public:
+  class Queue;
+
   void resize(std::size_t nodes, std::size_t devices) {
-    slices_.resize(nodes, devices);
-    earliest_.resize(devices);
-    is_heap_.resize(devices);
+    items_.resize(nodes);
+    queues_.resize(devices);
   }
-  void reset(std::span<const DeviceId> device) {
-    slices_.reset(device);
-    std::fill(earliest_.begin(), earliest_.end(), cost::kInfinity);
-    std::fill(is_heap_.begin(), is_heap_.end(), 0u);
-  }
-  // Infinite where nothing is on its way.
-  double earliest(std::uint32_t device) const { return earliest_[device]; }
-
-  [[gnu::always_inline]] void put(std::uint32_t device, double arrival, std::uint32_t node) {
-    earliest_[device] = std::min(earliest_[device], arrival);
-    HeapItem* items = slices_.slice(device);
-    std::uint32_t& size = slices_.size(device);
-    if (is_heap_[device]) [[unlikely]] {
-      heap_push<SmallestFirst>(items, size, {arrival, node});
-      return;
+  // `room`: how many nodes there are to come, by device.
+  void reset(std::span<const std::uint32_t> room) {
+    HeapItem* items = items_.data();
+    for (std::size_t d = 0; d < queues_.size(); ++d) {
+      queues_[d] = Queue(items);
+      items += room[d];
     }
-    items[size++] = {arrival, node};
-    if (size > kScan) [[unlikely]]
-      make_heap(device);
   }
 
-  // Removes everything that has arrived by `now`, calling arrived(node) for each.
-  template <class Arrived>
-  void drain(std::uint32_t device, double now, const Arrived& arrived) {
-    HeapItem* items = slices_.slice(device);
-    std::uint32_t& size = slices_.size(device);
-    if (is_heap_[device]) [[unlikely]] {
-      while (size > 0 && items[0].key <= now) arrived(heap_pop<SmallestFirst>(items, size).id);
-      earliest_[device] = size > 0 ? items[0].key : cost::kInfinity;
-      is_heap_[device] = size > 0;
-      return;
-    }
-    std::uint32_t kept = 0;
-    double earliest = cost::kInfinity;
-    for (std::uint32_t i = 0; i < size; ++i) {
-      const HeapItem item = items[i];
-      if (item.key <= now) {
-        arrived(item.id);
-      } else {
-        items[kept++] = item;
-        earliest = std::min(earliest, item.key);
+  class Queue {
+   public:
+    Queue() = default;
+    explicit Queue(HeapItem* items) : items_(items) {}
+
+    // Infinite where nothing is on its way.
+    double earliest() const { return earliest_; }
+
+    [[gnu::always_inline]] void put(double arrival, std::uint32_t node) {
+      earliest_ = std::min(earliest_, arrival);
+      if (is_heap_) [[unlikely]] {
+        heap_push<SmallestFirst>(items_, size_, {arrival, node});
+        return;
       }
+      items_[size_++] = {arrival, node};
+      if (size_ > kScan) [[unlikely]]
+        make_heap();
     }
-    size = kept;
-    earliest_[device] = earliest;
-  }
+
+    // Removes everything that has arrived by `now`, calling arrived(node, time) for each.
+    template <class Arrived>
+    [[gnu::always_inline]] void drain(double now, const Arrived& arrived) {
+      if (is_heap_) [[unlikely]] {
+        while (size_ > 0 && items_[0].key <= now) {
+          const HeapItem item = heap_pop<SmallestFirst>(items_, size_);
+          arrived(item.id, item.key);
+        }
+        earliest_ = size_ > 0 ? items_[0].key : cost::kInfinity;
+        is_heap_ = size_ > 0;
+        return;
+      }
+      std::uint32_t kept = 0;
+      double earliest = cost::kInfinity;
+      for (std::uint32_t i = 0; i < size_; ++i) {
+        const HeapItem item = items_[i];
+        if (item.key <= now) {
+          arrived(item.id, item.key);
+        } else {
+          items_[kept++] = item;
+          earliest = std::min(earliest, item.key);
+        }
+      }
+      size_ = kept;
+      earliest_ = earliest;
+    }
+
+   private:
+    static constexpr std::uint32_t kScan = 32;
+
+    [[gnu::noinline]] void make_heap() {
+      std::make_heap(items_, items_ + size_, [](const HeapItem& a, const HeapItem& b) {
+        return SmallestFirst::before(b, a);
+      });
+      is_heap_ = true;
+    }
+
+    HeapItem* items_ = nullptr;
+    double earliest_ = cost::kInfinity;
+    std::uint32_t size_ = 0;
+    bool is_heap_ = false;
+  };
+  Queue* queues() { return queues_.data(); }  // by device
 
  private:
-  static constexpr std::uint32_t kScan = 32;
-
-  [[gnu::noinline]] void make_heap(std::uint32_t device) {
-    HeapItem* items = slices_.slice(device);
-    std::make_heap(items, items + slices_.size(device), [](const HeapItem& a, const HeapItem& b) {
-      return SmallestFirst::before(b, a);
-    });
-    is_heap_[device] = 1;
-  }
-
-  DeviceSlices slices_;
-  std::vector<double> earliest_;
-  std::vector<std::uint32_t> is_heap_;
+  std::vector<HeapItem> items_;
+  std::vector<Queue> queues_;
 };
 
 }  // namespace doppler::sim

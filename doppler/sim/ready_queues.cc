@@ -1,5 +1,6 @@
 #include "doppler/sim/ready_queues.h"
 
+#include <cstring>
 #include <numeric>
 
 namespace doppler::sim {
@@ -9,6 +10,7 @@ void RankedQueues::resize(std::size_t nodes, std::size_t devices) {
   summary_words_ = (words_ + 63) / 64;
   bits_.assign(words_ * devices, 0);
   summary_.assign(summary_words_ * devices, 0);
+  best_.assign(devices, kNone);
   rank_.resize(nodes);
   node_.resize(nodes);
   std::iota(rank_.begin(), rank_.end(), 0u);
@@ -19,6 +21,7 @@ void RankedQueues::resize(std::size_t nodes, std::size_t devices) {
 void RankedQueues::reset(std::span<const double> priority) {
   std::fill(bits_.begin(), bits_.end(), std::uint64_t{0});
   std::fill(summary_.begin(), summary_.end(), std::uint64_t{0});
+  std::fill(best_.begin(), best_.end(), kNone);
   if (std::memcmp(priority.data(), priority_.data(), priority.size_bytes()) != 0) rank(priority);
 }
 

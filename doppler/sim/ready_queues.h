@@ -8,11 +8,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <cstring>
+#include <numeric>
 #include <span>
 #include <vector>
 
-#include "doppler/base/id.h"
 #include "doppler/base/rng.h"
 #include "doppler/sim/heap.h"
 
@@ -25,39 +24,72 @@ class RankedQueues {
   // Empties all queues; ranks nodes anew where the priorities have changed since the last call.
   void reset(std::span<const double> priority);
 
-  bool empty(std::uint32_t device) const {
-    const std::uint64_t* summary = &summary_[device * summary_words_];
-    std::uint64_t any = summary[0];
-    for (std::size_t i = 1; i < summary_words_; ++i) any |= summary[i];
-    return any == 0;
-  }
-  [[gnu::always_inline]] void put(std::uint32_t device, std::uint32_t node) {
-    const std::uint32_t rank = rank_[node];
-    bits_[device * words_ + rank / 64] |= std::uint64_t{1} << (rank % 64);
-    summary_[device * summary_words_ + rank / 4096] |= std::uint64_t{1} << (rank / 64 % 64);
-  }
-  // REQUIRES: not empty.
-  [[gnu::always_inline]] std::uint32_t take(std::uint32_t device) {
-    std::uint64_t* summary = &summary_[device * summary_words_];
-    std::size_t i = 0;
-    while (summary[i] == 0) ++i;
-    const std::size_t word = i * 64 + static_cast<std::size_t>(std::countr_zero(summary[i]));
-    std::uint64_t& bits = bits_[device * words_ + word];
-    const std::size_t rank = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-    bits &= bits - 1;
-    summary[i] &= ~(std::uint64_t{bits == 0} << (word % 64));
-    return node_[rank];
-  }
+  // The queues as plain pointers, for the run loops: valid until the next reset().
+  class View;
+  View view();
 
  private:
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+
   void rank(std::span<const double> priority);
 
   std::size_t words_ = 0, summary_words_ = 0;  // per device
   std::vector<std::uint64_t> bits_;            // a bit per (device, rank)
   std::vector<std::uint64_t> summary_;         // a bit per word of bits_ that is not zero
   std::vector<std::uint32_t> rank_, node_;     // each other's inverse
+  std::vector<std::uint32_t> best_;            // the least rank per device, or kNone
   std::vector<double> priority_;               // what the ranks were made from
 };
+
+class RankedQueues::View {
+ public:
+  bool empty(std::uint32_t device) const { return best_[device] == kNone; }
+  [[gnu::always_inline]] void put(std::uint32_t device, std::uint32_t node, double) {
+    const std::uint32_t rank = rank_[node];
+    best_[device] = std::min(best_[device], rank);
+    bits_[device * words_ + rank / 64] |= std::uint64_t{1} << (rank % 64);
+    summary_[device * summary_words_ + rank / 4096] |= std::uint64_t{1} << (rank / 64 % 64);
+  }
+  // REQUIRES: not empty.
+  [[gnu::always_inline]] std::uint32_t take(std::uint32_t device, Rng&) {
+    const std::uint32_t rank = best_[device];
+    std::uint64_t* const bits = bits_ + device * words_;
+    std::uint64_t* const summary = summary_ + device * summary_words_;
+    std::size_t word = rank / 64;
+    bits[word] &= bits[word] - 1;  // the best is the first bit of its word
+    std::size_t group = word / 64;
+    summary[group] &= ~(std::uint64_t{bits[word] == 0} << (word % 64));
+    while (summary[group] == 0 && group + 1 < summary_words_) ++group;
+    if (summary[group] == 0) {
+      best_[device] = kNone;
+    } else {
+      word = group * 64 + static_cast<std::size_t>(std::countr_zero(summary[group]));
+      best_[device] = static_cast<std::uint32_t>(
+          word * 64 + static_cast<std::size_t>(std::countr_zero(bits[word])));
+    }
+    return node_[rank];
+  }
+
+ private:
+  friend class RankedQueues;
+  explicit View(RankedQueues& queues)
+      : words_(queues.words_),
+        summary_words_(queues.summary_words_),
+        bits_(queues.bits_.data()),
+        summary_(queues.summary_.data()),
+        rank_(queues.rank_.data()),
+        node_(queues.node_.data()),
+        best_(queues.best_.data()) {}
+
+  std::size_t words_, summary_words_;
+  std::uint64_t *bits_, *summary_;
+  const std::uint32_t *rank_, *node_;
+  std::uint32_t* best_;
+};
+
+inline RankedQueues::View RankedQueues::view() {
+  return View(*this);
+}
 
 // One slice per device of a flat array, as long as the number of nodes placed there, so that
 // nothing grows during a run.
@@ -65,14 +97,13 @@ class DeviceSlices {
  public:
   void resize(std::size_t nodes, std::size_t devices) {
     items_.resize(nodes);
-    begin_.resize(devices + 1);
+    begin_.resize(devices);
     size_.resize(devices);
   }
-  void reset(std::span<const DeviceId> device) {
-    std::fill(begin_.begin(), begin_.end(), 0u);
+  // `room`: how many nodes there are to come, by device.
+  void reset(std::span<const std::uint32_t> room) {
     std::fill(size_.begin(), size_.end(), 0u);
-    for (const DeviceId d : device) ++begin_[d.index() + 1];
-    for (std::size_t d = 1; d < begin_.size(); ++d) begin_[d] += begin_[d - 1];
+    std::exclusive_scan(room.begin(), room.end(), begin_.begin(), 0u);
   }
   HeapItem* slice(std::uint32_t device) { return items_.data() + begin_[device]; }
   std::uint32_t& size(std::uint32_t device) { return size_[device]; }
@@ -87,12 +118,12 @@ class DeviceSlices {
 class HeapQueues {
  public:
   void resize(std::size_t nodes, std::size_t devices) { slices_.resize(nodes, devices); }
-  void reset(std::span<const DeviceId> device) { slices_.reset(device); }
+  void reset(std::span<const std::uint32_t> room) { slices_.reset(room); }
   bool empty(std::uint32_t device) const { return slices_.size(device) == 0; }
-  void put(std::uint32_t device, double key, std::uint32_t node) {
-    heap_push<SmallestFirst>(slices_.slice(device), slices_.size(device), {key, node});
+  void put(std::uint32_t device, std::uint32_t node, double ready) {
+    heap_push<SmallestFirst>(slices_.slice(device), slices_.size(device), {ready, node});
   }
-  std::uint32_t take(std::uint32_t device) {
+  std::uint32_t take(std::uint32_t device, Rng&) {
     return heap_pop<SmallestFirst>(slices_.slice(device), slices_.size(device)).id;
   }
 
@@ -104,9 +135,9 @@ class HeapQueues {
 class RandomQueues {
  public:
   void resize(std::size_t nodes, std::size_t devices) { slices_.resize(nodes, devices); }
-  void reset(std::span<const DeviceId> device) { slices_.reset(device); }
+  void reset(std::span<const std::uint32_t> room) { slices_.reset(room); }
   bool empty(std::uint32_t device) const { return slices_.size(device) == 0; }
-  void put(std::uint32_t device, std::uint32_t node) {
+  void put(std::uint32_t device, std::uint32_t node, double) {
     slices_.slice(device)[slices_.size(device)++] = {0.0, node};
   }
   std::uint32_t take(std::uint32_t device, Rng& rng) {

@@ -17,6 +17,7 @@ RunState::RunState(const cost::Problem& the_problem) : problem(the_problem) {
   start.resize(count);
   previous.resize(count);
   last_on_device.resize(problem.device_count());
+  nodes_on_device.resize(problem.device_count());
   work_left.resize(problem.device_count());
   const std::size_t devices = problem.device_count();
   ranked.resize(count, devices);
@@ -42,22 +43,24 @@ void RunState::reset(const RunInput& input, schedule::Choice choice) {
   std::fill(last_on_device.begin(), last_on_device.end(), kNoNode);
   std::fill(running.begin(), running.end(), kNoNode);
   touched.clear();
+  std::fill(nodes_on_device.begin(), nodes_on_device.end(), 0u);
+  std::fill(work_left.begin(), work_left.end(), 0.0);
+  for (std::uint32_t v = 0; v < nodes.size(); ++v) {
+    const DeviceId device = input.device[v];
+    ++nodes_on_device[device.index()];
+    work_left[device.index()] += problem.compute_time(NodeId(v), device);
+  }
+  for (double& work : work_left) work *= 1.0 - kCutoffMargin;
   switch (choice) {
     case schedule::Choice::kPriority:
       ranked.reset(input.priority);
       break;
     case schedule::Choice::kFifo:
-      fifo.reset(input.device);
+      fifo.reset(nodes_on_device);
       break;
     case schedule::Choice::kRandom:
-      random.reset(input.device);
+      random.reset(nodes_on_device);
       break;
-  }
-  if (input.cutoff < cost::kInfinity) {
-    std::fill(work_left.begin(), work_left.end(), 0.0);
-    for (std::uint32_t v = 0; v < nodes.size(); ++v) {
-      work_left[input.device[v].index()] += problem.compute_time(NodeId(v), input.device[v]);
-    }
   }
 }
 

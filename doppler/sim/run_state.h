@@ -47,35 +47,16 @@ struct RunState {
   // Starts a run: every node waits for its inputs, every queue is empty.
   void reset(const RunInput& input, schedule::Choice choice);
 
+  // The queues of the run's choice rule: put(device, node, ready time), empty(device) and, where
+  // something is ready there, take(device, rng).
   template <schedule::Choice kChoice>
-  void make_ready(std::uint32_t on_device, std::uint32_t node) {
+  decltype(auto) ready() {
     if constexpr (kChoice == schedule::Choice::kRandom) {
-      random.put(on_device, node);
+      return (random);
     } else if constexpr (kChoice == schedule::Choice::kFifo) {
-      fifo.put(on_device, nodes[node].ready, node);
+      return (fifo);
     } else {
-      ranked.put(on_device, node);
-    }
-  }
-  template <schedule::Choice kChoice>
-  bool none_ready(std::uint32_t on_device) const {
-    if constexpr (kChoice == schedule::Choice::kRandom) {
-      return random.empty(on_device);
-    } else if constexpr (kChoice == schedule::Choice::kFifo) {
-      return fifo.empty(on_device);
-    } else {
-      return ranked.empty(on_device);
-    }
-  }
-  // REQUIRES: something is ready on the device.
-  template <schedule::Choice kChoice>
-  std::uint32_t take_best(std::uint32_t on_device, Rng& rng) {
-    if constexpr (kChoice == schedule::Choice::kRandom) {
-      return random.take(on_device, rng);
-    } else if constexpr (kChoice == schedule::Choice::kFifo) {
-      return fifo.take(on_device);
-    } else {
-      return ranked.take(on_device);
+      return ranked.view();
     }
   }
   // Notes that a node starts, for whoever looks at the run afterwards.
@@ -83,7 +64,6 @@ struct RunState {
     start[node] = time;
     previous[node] = last_on_device[on_device];
     last_on_device[on_device] = node;
-    running[on_device] = node;
   }
 
   const cost::Problem& problem;
@@ -97,8 +77,10 @@ struct RunState {
   std::vector<double> start;            // by node, of the last complete run
   std::vector<std::uint32_t> previous;  // node before it on its device, or kNoNode
   std::vector<std::uint32_t> last_on_device;
-  std::vector<double> work_left;  // by device: compute not yet started, where cut-offs use it
-  RankedQueues ranked;            // of the three, the one for the run's choice rule is in use
+  std::vector<std::uint32_t> nodes_on_device;
+  // By device: compute not yet started, a hair smaller for the same reason as `tail`.
+  std::vector<double> work_left;
+  RankedQueues ranked;  // of the three, the one for the run's choice rule is in use
   HeapQueues fifo;
   RandomQueues random;
   std::vector<std::uint32_t> running;  // node per device, or kNoNode
