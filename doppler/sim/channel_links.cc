@@ -96,7 +96,7 @@ inline void ChannelLinks::arrive(std::uint32_t consumer, std::uint32_t producer,
   node.ready = now_;
   node.cause = producer;
   const std::uint32_t device = input.device[consumer].value();
-  state_.ready<kChoice>().put(device, consumer, now_);
+  state_.ready<kChoice>().put(device, consumer, node);
   state_.touched.insert(device);
 }
 
@@ -319,7 +319,7 @@ double ChannelLinks::loop(const RunInput& input) {
 
   for (const std::uint32_t node : state.sources) {
     const std::uint32_t device = input.device[node].value();
-    ready.put(device, node, 0.0);
+    ready.put(device, node, state.nodes[node]);
     state.touched.insert(device);
   }
   for (const TensorId tensor : problem.homed()) {
@@ -362,9 +362,9 @@ double ChannelLinks::loop(const RunInput& input) {
     state.touched.for_each([&](std::uint32_t device) {
       if (state.running[device] != kNoNode || ready.empty(device)) return;
       const std::uint32_t node = ready.take(device, rng);
-      double duration = problem.compute_time(NodeId(node), DeviceId(device));
-      in_time &=
-          (now_ + state.tail[node] < tail_cutoff) & (now_ + state.work_left[device] < tail_cutoff);
+      double duration = state.nodes[node].duration;
+      in_time &= (now_ + state.nodes[node].tail < tail_cutoff) &
+                 (now_ + state.work_left[device] < tail_cutoff);
       state.work_left[device] -= duration;
       if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
       state.note_start(node, device, now_);

@@ -33,25 +33,20 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   Rng rng(input.seed);
   auto&& ready = state.ready<kChoice>();
   // Plain pointers: the compiler cannot tell that these arrays do not move.
-  const DeviceId* const device_of = input.device.data();
   NodeState* const nodes = state.nodes.data();
   PendingQueues::Queue* const pending = pending_.queues();
   double* const free_at = free_at_.data();
   const bool has_updates = problem.has_updates();
   const bool given = given_transfers_;
-  const double* const compute = problem.compute_row(NodeId(0));
-  const std::size_t column_count = problem.column_count();
-  const std::uint32_t* const columns = problem.columns().data();
   const cost::Problem::Edge* const edges = problem.edges().data();
-  const std::uint32_t* const edge_offsets = problem.edge_offsets().data();
-  const double* const tail = state.tail.data();
   double* const work_left = state.work_left.data();
 
   // Accounts for one input of the edge's consumer, which leaves device `from` at `time`.
   const auto deliver = [&](const cost::Problem::Edge& edge, std::uint32_t from, double time,
                            std::uint32_t producer) __attribute__((always_inline)) {
     const std::uint32_t consumer = edge.consumer.value();
-    const std::uint32_t to = device_of[consumer].value();
+    NodeState& node = nodes[consumer];
+    const std::uint32_t to = node.device;
     double duration = 0.0;
     if (given) {
       duration = to == from ? 0.0 : edge.amount;
@@ -68,13 +63,12 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
             {edge.tensor, edge.consumer, DeviceId(from), DeviceId(to), time, arrival});
       }
     }
-    NodeState& node = nodes[consumer];
     const double at = std::max(arrival, node.ready);
     node.cause = arrival >= node.ready ? producer : node.cause;
     node.ready = at;
     if (--node.missing > 0) return;
     if (at <= free_at[to]) {
-      ready.put(to, consumer, at);
+      ready.put(to, consumer, node);
       next.lower(to, free_at[to]);
     } else {
       pending[to].put(at, consumer);
@@ -86,13 +80,12 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   // Starts the best ready node of a device at its due time; the node's outputs wait for `finish`.
   const auto start = [&](std::uint32_t device, double now) __attribute__((always_inline)) {
     if (pending[device].earliest() <= now) {
-      pending[device].drain(now,
-                            [&](std::uint32_t node, double at) { ready.put(device, node, at); });
+      pending[device].drain(now, [&](std::uint32_t node) { ready.put(device, node, nodes[node]); });
     }
     const std::uint32_t node = ready.take(device, rng);
-    double duration = compute[node * column_count + columns[device]];
+    double duration = nodes[node].duration;
     if constexpr (!kJitter) {
-      reach = std::max(reach, now + std::max(tail[node], work_left[device]));
+      reach = std::max(reach, now + std::max(nodes[node].tail, work_left[device]));
       work_left[device] -= duration;
     }
     if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
@@ -107,9 +100,9 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   const auto finish = [&](std::uint32_t device) __attribute__((always_inline)) {
     const std::uint32_t node = state.last_on_device[device];
     const double end = free_at[device];
-    const cost::Problem::Edge* const last = edges + edge_offsets[node + 1];
-    for (const cost::Problem::Edge* e = edges + edge_offsets[node]; e != last; ++e) {
-      deliver(*e, device, end, node);
+    const std::uint32_t end_edge = nodes[node].end_edge;
+    for (std::uint32_t e = nodes[node].first_edge; e < end_edge; ++e) {
+      deliver(edges[e], device, end, node);
     }
     if (has_updates) {
       makespan =
@@ -118,8 +111,8 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   };
 
   for (const std::uint32_t node : state.sources) {
-    const std::uint32_t device = device_of[node].value();
-    ready.put(device, node, 0.0);
+    const std::uint32_t device = nodes[node].device;
+    ready.put(device, node, nodes[node]);
     next.set(device, 0.0);
   }
   for (const TensorId tensor : problem.homed()) {

@@ -50,14 +50,12 @@ class PendingQueues {
         make_heap();
     }
 
-    // Removes everything that has arrived by `now`, calling arrived(node, time) for each.
+    // Removes everything that has arrived by `now`, calling arrived(node) for each.
     template <class Arrived>
     [[gnu::always_inline]] void drain(double now, const Arrived& arrived) {
       if (is_heap_) [[unlikely]] {
-        while (size_ > 0 && items_[0].key <= now) {
-          const HeapItem item = heap_pop<SmallestFirst>(items_, size_);
-          arrived(item.id, item.key);
-        }
+        while (size_ > 0 && items_[0].key <= now)
+          arrived(heap_pop<SmallestFirst>(items_, size_).id);
         earliest_ = size_ > 0 ? items_[0].key : cost::kInfinity;
         is_heap_ = size_ > 0;
         return;
@@ -67,7 +65,7 @@ class PendingQueues {
       for (std::uint32_t i = 0; i < size_; ++i) {
         const HeapItem item = items_[i];
         if (item.key <= now) {
-          arrived(item.id, item.key);
+          arrived(item.id);
         } else {
           items_[kept++] = item;
           earliest = std::min(earliest, item.key);

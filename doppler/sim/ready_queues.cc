@@ -11,21 +11,21 @@ void RankedQueues::resize(std::size_t nodes, std::size_t devices) {
   bits_.assign(words_ * devices, 0);
   summary_.assign(summary_words_ * devices, 0);
   best_.assign(devices, kNone);
-  rank_.resize(nodes);
   node_.resize(nodes);
-  std::iota(rank_.begin(), rank_.end(), 0u);
   std::iota(node_.begin(), node_.end(), 0u);
   priority_.assign(nodes, 0.0);
 }
 
-void RankedQueues::reset(std::span<const double> priority) {
+void RankedQueues::reset(std::span<const double> priority, std::span<NodeState> nodes) {
   std::fill(bits_.begin(), bits_.end(), std::uint64_t{0});
   std::fill(summary_.begin(), summary_.end(), std::uint64_t{0});
   std::fill(best_.begin(), best_.end(), kNone);
-  if (std::memcmp(priority.data(), priority_.data(), priority.size_bytes()) != 0) rank(priority);
+  if (std::memcmp(priority.data(), priority_.data(), priority.size_bytes()) != 0) {
+    rank(priority, nodes);
+  }
 }
 
-void RankedQueues::rank(std::span<const double> priority) {
+void RankedQueues::rank(std::span<const double> priority, std::span<NodeState> nodes) {
   std::copy(priority.begin(), priority.end(), priority_.begin());
   const auto before = [&](std::uint32_t a, std::uint32_t b) {
     return priority_[a] > priority_[b] || (priority_[a] == priority_[b] && a < b);
@@ -43,7 +43,7 @@ void RankedQueues::rank(std::span<const double> priority) {
     }
     moves_left -= i - hole;
   }
-  for (std::uint32_t r = 0; r < node_.size(); ++r) rank_[node_[r]] = r;
+  for (std::uint32_t r = 0; r < node_.size(); ++r) nodes[node_[r]].rank = r;
 }
 
 }  // namespace doppler::sim

@@ -14,6 +14,7 @@
 
 #include "doppler/base/rng.h"
 #include "doppler/sim/heap.h"
+#include "doppler/sim/node_state.h"
 
 namespace doppler::sim {
 
@@ -21,8 +22,8 @@ namespace doppler::sim {
 class RankedQueues {
  public:
   void resize(std::size_t nodes, std::size_t devices);
-  // Empties all queues; ranks nodes anew where the priorities have changed since the last call.
-  void reset(std::span<const double> priority);
+  // Empties all queues; ranks the nodes anew where the priorities have changed since the last call.
+  void reset(std::span<const double> priority, std::span<NodeState> nodes);
 
   // The queues as plain pointers, for the run loops: valid until the next reset().
   class View;
@@ -31,12 +32,12 @@ class RankedQueues {
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
-  void rank(std::span<const double> priority);
+  void rank(std::span<const double> priority, std::span<NodeState> nodes);
 
   std::size_t words_ = 0, summary_words_ = 0;  // per device
   std::vector<std::uint64_t> bits_;            // a bit per (device, rank)
   std::vector<std::uint64_t> summary_;         // a bit per word of bits_ that is not zero
-  std::vector<std::uint32_t> rank_, node_;     // each other's inverse
+  std::vector<std::uint32_t> node_;            // by rank
   std::vector<std::uint32_t> best_;            // the least rank per device, or kNone
   std::vector<double> priority_;               // what the ranks were made from
 };
@@ -44,8 +45,8 @@ class RankedQueues {
 class RankedQueues::View {
  public:
   bool empty(std::uint32_t device) const { return best_[device] == kNone; }
-  [[gnu::always_inline]] void put(std::uint32_t device, std::uint32_t node, double) {
-    const std::uint32_t rank = rank_[node];
+  [[gnu::always_inline]] void put(std::uint32_t device, std::uint32_t, const NodeState& state) {
+    const std::uint32_t rank = state.rank;
     best_[device] = std::min(best_[device], rank);
     bits_[device * words_ + rank / 64] |= std::uint64_t{1} << (rank % 64);
     summary_[device * summary_words_ + rank / 4096] |= std::uint64_t{1} << (rank / 64 % 64);
@@ -77,13 +78,12 @@ class RankedQueues::View {
         summary_words_(queues.summary_words_),
         bits_(queues.bits_.data()),
         summary_(queues.summary_.data()),
-        rank_(queues.rank_.data()),
         node_(queues.node_.data()),
         best_(queues.best_.data()) {}
 
   std::size_t words_, summary_words_;
   std::uint64_t *bits_, *summary_;
-  const std::uint32_t *rank_, *node_;
+  const std::uint32_t* node_;
   std::uint32_t* best_;
 };
 
@@ -120,8 +120,8 @@ class HeapQueues {
   void resize(std::size_t nodes, std::size_t devices) { slices_.resize(nodes, devices); }
   void reset(std::span<const std::uint32_t> room) { slices_.reset(room); }
   bool empty(std::uint32_t device) const { return slices_.size(device) == 0; }
-  void put(std::uint32_t device, std::uint32_t node, double ready) {
-    heap_push<SmallestFirst>(slices_.slice(device), slices_.size(device), {ready, node});
+  void put(std::uint32_t device, std::uint32_t node, const NodeState& state) {
+    heap_push<SmallestFirst>(slices_.slice(device), slices_.size(device), {state.ready, node});
   }
   std::uint32_t take(std::uint32_t device, Rng&) {
     return heap_pop<SmallestFirst>(slices_.slice(device), slices_.size(device)).id;
@@ -137,7 +137,7 @@ class RandomQueues {
   void resize(std::size_t nodes, std::size_t devices) { slices_.resize(nodes, devices); }
   void reset(std::span<const std::uint32_t> room) { slices_.reset(room); }
   bool empty(std::uint32_t device) const { return slices_.size(device) == 0; }
-  void put(std::uint32_t device, std::uint32_t node, double) {
+  void put(std::uint32_t device, std::uint32_t node, const NodeState&) {
     slices_.slice(device)[slices_.size(device)++] = {0.0, node};
   }
   std::uint32_t take(std::uint32_t device, Rng& rng) {

@@ -1,21 +1,19 @@
 #include "doppler/sim/run_state.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace doppler::sim {
 
 RunState::RunState(const cost::Problem& the_problem) : problem(the_problem) {
   const std::size_t count = problem.node_count();
-  nodes_at_start.resize(count);
-  for (std::size_t v = 0; v < count; ++v) {
-    nodes_at_start[v] = {0.0, static_cast<std::uint32_t>(problem.awaited(NodeId::of(v)).size()),
-                         kNoNode};
-    if (nodes_at_start[v].missing == 0) sources.push_back(static_cast<std::uint32_t>(v));
-  }
   nodes.resize(count);
-  start.resize(count);
-  previous.resize(count);
+  for (std::uint32_t v = 0; v < count; ++v) {
+    nodes[v].inputs = static_cast<std::uint32_t>(problem.awaited(NodeId(v)).size());
+    nodes[v].first_edge = problem.edge_offsets()[v];
+    nodes[v].end_edge = problem.edge_offsets()[v + 1];
+    nodes[v].rank = v;
+    if (nodes[v].inputs == 0) sources.push_back(v);
+  }
   last_on_device.resize(problem.device_count());
   nodes_on_device.resize(problem.device_count());
   work_left.resize(problem.device_count());
@@ -26,20 +24,18 @@ RunState::RunState(const cost::Problem& the_problem) : problem(the_problem) {
   running.resize(devices);
   touched.resize(devices);
 
-  tail.assign(count, 0.0);
   const auto order = problem.graph().topological_order();
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     double longest = 0.0;
     for (const auto& edge : problem.edges_from(*it)) {
-      longest = std::max(longest, tail[edge.consumer.index()]);
+      longest = std::max(longest, nodes[edge.consumer.index()].tail);
     }
-    tail[it->index()] = longest + problem.least_compute_time(*it);
+    nodes[it->index()].tail = longest + problem.least_compute_time(*it);
   }
-  for (double& t : tail) t *= 1.0 - kCutoffMargin;
+  for (NodeState& node : nodes) node.tail *= 1.0 - kCutoffMargin;
 }
 
 void RunState::reset(const RunInput& input, schedule::Choice choice) {
-  std::memcpy(nodes.data(), nodes_at_start.data(), nodes.size() * sizeof(NodeState));
   std::fill(last_on_device.begin(), last_on_device.end(), kNoNode);
   std::fill(running.begin(), running.end(), kNoNode);
   touched.clear();
@@ -47,13 +43,19 @@ void RunState::reset(const RunInput& input, schedule::Choice choice) {
   std::fill(work_left.begin(), work_left.end(), 0.0);
   for (std::uint32_t v = 0; v < nodes.size(); ++v) {
     const DeviceId device = input.device[v];
+    NodeState& node = nodes[v];
+    node.ready = 0.0;
+    node.missing = node.inputs;
+    node.cause = kNoNode;
+    node.device = device.value();
+    node.duration = problem.compute_time(NodeId(v), device);
     ++nodes_on_device[device.index()];
-    work_left[device.index()] += problem.compute_time(NodeId(v), device);
+    work_left[device.index()] += node.duration;
   }
   for (double& work : work_left) work *= 1.0 - kCutoffMargin;
   switch (choice) {
     case schedule::Choice::kPriority:
-      ranked.reset(input.priority);
+      ranked.reset(input.priority, nodes);
       break;
     case schedule::Choice::kFifo:
       fifo.reset(nodes_on_device);

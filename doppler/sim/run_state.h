@@ -12,23 +12,14 @@
 #include "doppler/schedule/timeline.h"
 #include "doppler/sim/device_set.h"
 #include "doppler/sim/jitter.h"
+#include "doppler/sim/node_state.h"
 #include "doppler/sim/ready_queues.h"
 
 namespace doppler::sim {
 
-// No node: the cause of a node that waited for nothing.
-inline constexpr std::uint32_t kNoNode = 0xffffffffu;
-
 // Lower bounds used to cut runs off are made smaller by this share, so that their rounding never
 // cuts off a run that would have been in time.
 inline constexpr double kCutoffMargin = 1e-9;
-
-// Progress of one node.
-struct NodeState {
-  double ready;           // when the last of its inputs so far arrives
-  std::uint32_t missing;  // inputs not yet accounted for
-  std::uint32_t cause;    // producer of the input that arrives last, or kNoNode
-};
 
 // The assignment under test, as the run loops see it.
 struct RunInput {
@@ -47,7 +38,7 @@ struct RunState {
   // Starts a run: every node waits for its inputs, every queue is empty.
   void reset(const RunInput& input, schedule::Choice choice);
 
-  // The queues of the run's choice rule: put(device, node, ready time), empty(device) and, where
+  // The queues of the run's choice rule: put(device, node, its state), empty(device) and, where
   // something is ready there, take(device, rng).
   template <schedule::Choice kChoice>
   decltype(auto) ready() {
@@ -61,24 +52,17 @@ struct RunState {
   }
   // Notes that a node starts, for whoever looks at the run afterwards.
   void note_start(std::uint32_t node, std::uint32_t on_device, double time) {
-    start[node] = time;
-    previous[node] = last_on_device[on_device];
+    nodes[node].start = time;
+    nodes[node].previous = last_on_device[on_device];
     last_on_device[on_device] = node;
   }
 
   const cost::Problem& problem;
-  std::vector<NodeState> nodes_at_start;  // what `nodes` begins a run with
   std::vector<NodeState> nodes;
   std::vector<std::uint32_t> sources;  // nodes that wait for nothing
-  // A lower bound on the time from a node's start to the end of any run: the longest path in least
-  // compute times, a hair smaller so that rounding never cuts off a run that would have been in
-  // time.
-  std::vector<double> tail;
-  std::vector<double> start;            // by node, of the last complete run
-  std::vector<std::uint32_t> previous;  // node before it on its device, or kNoNode
   std::vector<std::uint32_t> last_on_device;
   std::vector<std::uint32_t> nodes_on_device;
-  // By device: compute not yet started, a hair smaller for the same reason as `tail`.
+  // By device: compute not yet started, a hair smaller for the same reason as NodeState::tail.
   std::vector<double> work_left;
   RankedQueues ranked;  // of the three, the one for the run's choice rule is in use
   HeapQueues fifo;

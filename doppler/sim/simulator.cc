@@ -78,8 +78,8 @@ void Simulator::timeline(const schedule::Placement& placement, const RunOptions&
   out.makespan = state_->simulate(placement, options, cost::kInfinity, &out);
 }
 
-RunView Simulator::last_run() const {
-  return {state_->run.start, state_->run.nodes, state_->run.previous};
+std::span<const NodeState> Simulator::last_run() const {
+  return state_->run.nodes;
 }
 
 }  // namespace doppler::sim

@@ -24,15 +24,6 @@ struct RunOptions {
 
 struct NodeState;
 
-// Why nodes started when they did in the last run that was not cut off; by node. Valid until the
-// next run of the same simulator.
-struct RunView {
-  std::span<const double> start;
-  std::span<const NodeState> state;  // when its inputs were there, and whose came last
-  std::span<const std::uint32_t>
-      previous;  // the node before it on its device (run_state.h, kNoNode)
-};
-
 class Simulator final : public schedule::Evaluator {
  public:
   // `problem` must outlive the simulator.
@@ -50,7 +41,9 @@ class Simulator final : public schedule::Evaluator {
   void timeline(const schedule::Placement& placement, const RunOptions& options,
                 schedule::Timeline& out);
 
-  RunView last_run() const;
+  // Why nodes started when they did in the last run, if that was not cut off; by node
+  // (node_state.h). Valid until the next run.
+  std::span<const NodeState> last_run() const;
 
   const cost::Problem& problem() const;
 

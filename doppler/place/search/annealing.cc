@@ -105,7 +105,7 @@ class Chain {
 
   void look(double value) {
     value_ = value;
-    neighborhood_.look_at(current_, scorer_.last_run());
+    neighborhood_.look_at(scorer_.last_run());
   }
 
   void step() {
@@ -133,7 +133,7 @@ class Chain {
     double value = value_;
     if (scorer_.stochastic()) {
       value = scorer_.validate(current_, validation_seed_, best_.value);
-      neighborhood_.look_at(current_, scorer_.last_run());
+      neighborhood_.look_at(scorer_.last_run());
     }
     if (value < best_.value) best_ = {current_, value};
   }

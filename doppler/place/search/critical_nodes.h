@@ -3,11 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "doppler/cost/problem.h"
-#include "doppler/schedule/placement.h"
-#include "doppler/sim/simulator.h"
+#include "doppler/sim/node_state.h"
 
 namespace doppler::place {
 
@@ -17,7 +16,6 @@ struct CriticalNode {
 };
 
 // From the last node to end back to one that waited for nothing. Replaces `chain`.
-void critical_nodes(const cost::Problem& problem, const schedule::Placement& placement,
-                    const sim::RunView& run, std::vector<CriticalNode>& chain);
+void critical_nodes(std::span<const sim::NodeState> run, std::vector<CriticalNode>& chain);
 
 }  // namespace doppler::place

@@ -18,14 +18,16 @@ Neighborhood::Neighborhood(const cost::Problem& problem, Style style)
   std::erase_if(meta_members_, [](const auto& members) { return members.size() < 2; });
 }
 
-void Neighborhood::look_at(const Placement& placement, const sim::RunView& run) {
+void Neighborhood::look_at(std::span<const sim::NodeState> run) {
   if (style_ == Style::kPlain) return;
-  critical_nodes(problem_, placement, run, chain_);
+  critical_nodes(run, chain_);
   waiting_.clear();
   for (std::uint32_t i = 0; i < chain_.size(); ++i) {
     if (chain_[i].waited) waiting_.push_back(i);
   }
-  start_.assign(run.start.begin(), run.start.end());
+  start_.resize(run.size());
+  std::transform(run.begin(), run.end(), start_.begin(),
+                 [](const sim::NodeState& node) { return node.start; });
 }
 
 void Neighborhood::relocate_unit(Placement& placement, std::uint32_t node, DeviceId device) {

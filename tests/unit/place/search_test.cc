@@ -139,7 +139,7 @@ TEST(Neighborhood, UndoRestoresAndMovesObeyConstraints) {
   sim::Simulator simulator(*problem);
   simulator.makespan(placement, cost::kInfinity);
   Neighborhood neighborhood(*problem);
-  neighborhood.look_at(placement, simulator.last_run());
+  neighborhood.look_at(simulator.last_run());
   Rng rng(1);
   for (int i = 0; i < 5000; ++i) {
     const Placement before = placement;
@@ -162,7 +162,7 @@ TEST(CriticalNodes, FollowsTheDataThatArrivesLast) {
   sim::Simulator simulator(*problem);
   EXPECT_EQ(simulator.makespan(placement, cost::kInfinity), 5.0);
   std::vector<CriticalNode> chain;
-  critical_nodes(*problem, placement, simulator.last_run(), chain);
+  critical_nodes(simulator.last_run(), chain);
   ASSERT_EQ(chain.size(), 2u);
   EXPECT_EQ(chain[0].node, 1u);
   EXPECT_FALSE(chain[0].waited);
@@ -179,7 +179,7 @@ TEST(CriticalNodes, FollowsTheNodeThatHeldTheDevice) {
   sim::Simulator simulator(*problem);
   EXPECT_EQ(simulator.makespan(placement, cost::kInfinity), 7.0);
   std::vector<CriticalNode> chain;
-  critical_nodes(*problem, placement, simulator.last_run(), chain);
+  critical_nodes(simulator.last_run(), chain);
   ASSERT_EQ(chain.size(), 2u);
   EXPECT_EQ(chain[0].node, 1u);
   EXPECT_TRUE(chain[0].waited);
