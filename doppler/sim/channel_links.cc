@@ -363,7 +363,7 @@ double ChannelLinks::loop(const RunInput& input) {
       if (state.running[device] != kNoNode || ready.empty(device)) return;
       const std::uint32_t node = ready.take(device, rng);
       double duration = state.nodes[node].duration;
-      in_time &= (now_ + state.nodes[node].tail < tail_cutoff) &
+      in_time &= (now_ + state.starts[node].tail < tail_cutoff) &
                  (now_ + state.work_left[device] < tail_cutoff);
       state.work_left[device] -= duration;
       if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));

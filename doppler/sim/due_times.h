@@ -27,17 +27,23 @@ class FewDueTimes {
   void set(std::uint32_t device, double time) { time_[device] = time; }
   void lower(std::uint32_t device, double time) { time_[device] = std::min(time_[device], time); }
   [[gnu::always_inline]] std::uint32_t first() const {
-    std::uint32_t best = first_of_four(0);
+    Candidate best = first_of_four(0);
     for (std::uint32_t g = 1; g < groups_; ++g) best = earlier(best, first_of_four(4 * g));
-    return best;
+    return best.device;
   }
 
  private:
-  std::uint32_t earlier(std::uint32_t a, std::uint32_t b) const {
-    return time_[b] < time_[a] ? b : a;
+  struct Candidate {
+    double time;
+    std::uint32_t device;
+  };
+  static Candidate earlier(Candidate a, Candidate b) {
+    const std::uint32_t take_b = -static_cast<std::uint32_t>(b.time < a.time);
+    return {std::min(a.time, b.time), a.device ^ ((a.device ^ b.device) & take_b)};
   }
-  std::uint32_t first_of_four(std::uint32_t d) const {
-    return earlier(earlier(d, d + 1), earlier(d + 2, d + 3));
+  Candidate first_of_four(std::uint32_t d) const {
+    const double* t = &time_[d];
+    return earlier(earlier({t[0], d}, {t[1], d + 1}), earlier({t[2], d + 2}, {t[3], d + 3}));
   }
 
   std::size_t groups_ = 1;  // of four devices; those beyond the last are never due

@@ -38,6 +38,8 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
   double* const free_at = free_at_.data();
   const bool has_updates = problem.has_updates();
   const bool given = given_transfers_;
+  StartState* const starts = state.starts.data();
+  const std::uint32_t* const edge_offsets = problem.edge_offsets().data();
   const cost::Problem::Edge* const edges = problem.edges().data();
   double* const work_left = state.work_left.data();
 
@@ -85,7 +87,7 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
     const std::uint32_t node = ready.take(device, rng);
     double duration = nodes[node].duration;
     if constexpr (!kJitter) {
-      reach = std::max(reach, now + std::max(nodes[node].tail, work_left[device]));
+      reach = std::max(reach, now + std::max(starts[node].tail, work_left[device]));
       work_left[device] -= duration;
     }
     if constexpr (kJitter) duration *= input.jitter->factor(input.seed, node_key(node));
@@ -95,13 +97,20 @@ double FreeLinks::loop(const RunInput& input, DueTimes& next) {
     free_at[device] = end;
     next.set(device, ready.empty(device) ? std::max(end, pending[device].earliest()) : end);
     if constexpr (kRecord) input.record->nodes[node] = {now, end};
+    if constexpr (kChoice == Choice::kPriority) {
+      // Most likely the next on this device, after the others have had their turn.
+      const std::uint32_t upcoming = ready.peek(device);
+      __builtin_prefetch(&nodes[upcoming], 1);
+      __builtin_prefetch(&starts[upcoming], 1);
+      __builtin_prefetch(&edges[edge_offsets[upcoming]]);
+    }
     return end;
   };
   const auto finish = [&](std::uint32_t device) __attribute__((always_inline)) {
     const std::uint32_t node = state.last_on_device[device];
     const double end = free_at[device];
-    const std::uint32_t end_edge = nodes[node].end_edge;
-    for (std::uint32_t e = nodes[node].first_edge; e < end_edge; ++e) {
+    const std::uint32_t end_edge = edge_offsets[node + 1];
+    for (std::uint32_t e = edge_offsets[node]; e < end_edge; ++e) {
       deliver(edges[e], device, end, node);
     }
     if (has_updates) {

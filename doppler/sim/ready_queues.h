@@ -51,6 +51,10 @@ class RankedQueues::View {
     bits_[device * words_ + rank / 64] |= std::uint64_t{1} << (rank % 64);
     summary_[device * summary_words_ + rank / 4096] |= std::uint64_t{1} << (rank / 64 % 64);
   }
+  // What take() would give now; any node where empty.
+  std::uint32_t peek(std::uint32_t device) const {
+    return node_[empty(device) ? 0 : best_[device]];
+  }
   // REQUIRES: not empty.
   [[gnu::always_inline]] std::uint32_t take(std::uint32_t device, Rng&) {
     const std::uint32_t rank = best_[device];

@@ -7,12 +7,12 @@ namespace doppler::sim {
 RunState::RunState(const cost::Problem& the_problem) : problem(the_problem) {
   const std::size_t count = problem.node_count();
   nodes.resize(count);
+  starts.resize(count);
+  input_count.resize(count);
   for (std::uint32_t v = 0; v < count; ++v) {
-    nodes[v].inputs = static_cast<std::uint32_t>(problem.awaited(NodeId(v)).size());
-    nodes[v].first_edge = problem.edge_offsets()[v];
-    nodes[v].end_edge = problem.edge_offsets()[v + 1];
+    input_count[v] = static_cast<std::uint32_t>(problem.awaited(NodeId(v)).size());
     nodes[v].rank = v;
-    if (nodes[v].inputs == 0) sources.push_back(v);
+    if (input_count[v] == 0) sources.push_back(v);
   }
   last_on_device.resize(problem.device_count());
   nodes_on_device.resize(problem.device_count());
@@ -28,11 +28,11 @@ RunState::RunState(const cost::Problem& the_problem) : problem(the_problem) {
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     double longest = 0.0;
     for (const auto& edge : problem.edges_from(*it)) {
-      longest = std::max(longest, nodes[edge.consumer.index()].tail);
+      longest = std::max(longest, starts[edge.consumer.index()].tail);
     }
-    nodes[it->index()].tail = longest + problem.least_compute_time(*it);
+    starts[it->index()].tail = longest + problem.least_compute_time(*it);
   }
-  for (NodeState& node : nodes) node.tail *= 1.0 - kCutoffMargin;
+  for (StartState& node : starts) node.tail *= 1.0 - kCutoffMargin;
 }
 
 void RunState::reset(const RunInput& input, schedule::Choice choice) {
@@ -45,7 +45,7 @@ void RunState::reset(const RunInput& input, schedule::Choice choice) {
     const DeviceId device = input.device[v];
     NodeState& node = nodes[v];
     node.ready = 0.0;
-    node.missing = node.inputs;
+    node.missing = input_count[v];
     node.cause = kNoNode;
     node.device = device.value();
     node.duration = problem.compute_time(NodeId(v), device);

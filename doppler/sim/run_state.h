@@ -52,17 +52,19 @@ struct RunState {
   }
   // Notes that a node starts, for whoever looks at the run afterwards.
   void note_start(std::uint32_t node, std::uint32_t on_device, double time) {
-    nodes[node].start = time;
-    nodes[node].previous = last_on_device[on_device];
+    starts[node].start = time;
+    starts[node].previous = last_on_device[on_device];
     last_on_device[on_device] = node;
   }
 
   const cost::Problem& problem;
   std::vector<NodeState> nodes;
-  std::vector<std::uint32_t> sources;  // nodes that wait for nothing
+  std::vector<StartState> starts;
+  std::vector<std::uint32_t> input_count;  // by node: inputs that it waits for
+  std::vector<std::uint32_t> sources;      // nodes that wait for nothing
   std::vector<std::uint32_t> last_on_device;
   std::vector<std::uint32_t> nodes_on_device;
-  // By device: compute not yet started, a hair smaller for the same reason as NodeState::tail.
+  // By device: compute not yet started, a hair smaller for the same reason as StartState::tail.
   std::vector<double> work_left;
   RankedQueues ranked;  // of the three, the one for the run's choice rule is in use
   HeapQueues fifo;

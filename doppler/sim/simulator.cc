@@ -78,8 +78,8 @@ void Simulator::timeline(const schedule::Placement& placement, const RunOptions&
   out.makespan = state_->simulate(placement, options, cost::kInfinity, &out);
 }
 
-std::span<const NodeState> Simulator::last_run() const {
-  return state_->run.nodes;
+RunView Simulator::last_run() const {
+  return {state_->run.nodes, state_->run.starts};
 }
 
 }  // namespace doppler::sim

@@ -5,12 +5,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/evaluator.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
+#include "doppler/sim/node_state.h"
 
 namespace doppler::sim {
 
@@ -21,8 +21,6 @@ struct RunOptions {
   // Of the random choice and the jitter. Equal seeds give equal runs, whatever ran before.
   std::uint64_t seed = 0;
 };
-
-struct NodeState;
 
 class Simulator final : public schedule::Evaluator {
  public:
@@ -41,9 +39,8 @@ class Simulator final : public schedule::Evaluator {
   void timeline(const schedule::Placement& placement, const RunOptions& options,
                 schedule::Timeline& out);
 
-  // Why nodes started when they did in the last run, if that was not cut off; by node
-  // (node_state.h). Valid until the next run.
-  std::span<const NodeState> last_run() const;
+  // Of the last run, if that was not cut off (node_state.h). Valid until the next.
+  RunView last_run() const;
 
   const cost::Problem& problem() const;
 

@@ -129,5 +129,19 @@ TEST(Semantics, Case8ZeroDurations) {
   }
 }
 
+// All devices free at an instant choose before anything of zero duration that starts then ends:
+// x is better than y, but only there once a has ended, and by then d1 has taken y.
+TEST(Semantics, DevicesChooseTogetherBeforeZeroDurationsEnd) {
+  for (const LinkMode links : kBoth) {
+    const auto problem =
+        uniform_problem(simple_graph({{"a", 0}, {"x", 5}, {"y", 3}}, {{"a", "x"}}, 0), 2, links);
+    const auto run =
+        checked_run(*problem, place(*problem, {{"a", "d0"}, {"x", "d1"}, {"y", "d1"}}));
+    EXPECT_EQ(run_of(*problem, run, "y").start, 0);
+    EXPECT_EQ(run_of(*problem, run, "x").start, 3);
+    EXPECT_EQ(run.makespan, 8);
+  }
+}
+
 }  // namespace
 }  // namespace doppler::test

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "doppler/sim/node_state.h"
@@ -16,6 +15,6 @@ struct CriticalNode {
 };
 
 // From the last node to end back to one that waited for nothing. Replaces `chain`.
-void critical_nodes(std::span<const sim::NodeState> run, std::vector<CriticalNode>& chain);
+void critical_nodes(const sim::RunView& run, std::vector<CriticalNode>& chain);
 
 }  // namespace doppler::place

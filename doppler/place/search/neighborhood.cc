@@ -18,16 +18,16 @@ Neighborhood::Neighborhood(const cost::Problem& problem, Style style)
   std::erase_if(meta_members_, [](const auto& members) { return members.size() < 2; });
 }
 
-void Neighborhood::look_at(std::span<const sim::NodeState> run) {
+void Neighborhood::look_at(const sim::RunView& run) {
   if (style_ == Style::kPlain) return;
   critical_nodes(run, chain_);
   waiting_.clear();
   for (std::uint32_t i = 0; i < chain_.size(); ++i) {
     if (chain_[i].waited) waiting_.push_back(i);
   }
-  start_.resize(run.size());
-  std::transform(run.begin(), run.end(), start_.begin(),
-                 [](const sim::NodeState& node) { return node.start; });
+  start_.resize(run.starts.size());
+  std::transform(run.starts.begin(), run.starts.end(), start_.begin(),
+                 [](const sim::StartState& state) { return state.start; });
 }
 
 void Neighborhood::relocate_unit(Placement& placement, std::uint32_t node, DeviceId device) {

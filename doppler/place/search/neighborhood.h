@@ -27,7 +27,7 @@ class Neighborhood {
   explicit Neighborhood(const cost::Problem& problem, Style style = Style::kGuided);
 
   // Tells about a run of the placement that moves will start from.
-  void look_at(std::span<const sim::NodeState> run);
+  void look_at(const sim::RunView& run);
 
   // Changes the placement; false where the move tried turned out to change nothing.
   bool move(schedule::Placement& placement, Rng& rng);

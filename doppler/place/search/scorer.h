@@ -36,7 +36,7 @@ class Scorer {
   // Simulated runs so far, cut-off ones included.
   std::uint64_t evaluations() const { return evaluations_; }
   // Of the last run that was not cut off.
-  std::span<const sim::NodeState> last_run() const { return simulator_.last_run(); }
+  sim::RunView last_run() const { return simulator_.last_run(); }
 
  private:
   double mean_score(const schedule::Placement& placement, std::uint64_t seed, int samples,
