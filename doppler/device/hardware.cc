@@ -32,8 +32,7 @@ constexpr Accelerator kAccelerators[] = {
     {"P100", 16, 9.3 * kTera, 732 * kGiga, Fabric::kPcie, "", 0, kPcie3, kServerNetwork},
     {"P100", 12, 9.3 * kTera, 549 * kGiga, Fabric::kPcie, "", 0, kPcie3, kServerNetwork},
     // NVIDIA V100 Tensor Core GPU data sheet (2020), SXM2: 15.7 TFLOP/s single precision, 32 or 16
-    // GB
-    // at 900 GB/s. NVIDIA Tesla V100 white paper (2017): 6 NVLinks, each 25 GB/s per direction.
+    // GB at 900 GB/s. NVIDIA Tesla V100 white paper (2017): 6 NVLinks, each 25 GB/s per direction.
     {"V100", 32, 15.7 * kTera, 900 * kGiga, Fabric::kCubeMesh, "NVLink 2", 25 * kGiga, kPcie3,
      kDgx1Network},
     {"V100", 16, 15.7 * kTera, 900 * kGiga, Fabric::kCubeMesh, "NVLink 2", 25 * kGiga, kPcie3,
@@ -45,8 +44,7 @@ constexpr Accelerator kAccelerators[] = {
     {"A100", 40, 19.5 * kTera, 1555 * kGiga, Fabric::kSwitch, "NVLink 3", 300 * kGiga, kPcie4,
      kDgxA100Network},
     // NVIDIA H100 Tensor Core GPU data sheet (2023), SXM: 67 TFLOP/s FP32, 80 GB at 3.35 TB/s,
-    // NVLink
-    // 900 GB/s (both directions together), PCIe 5.0.
+    // NVLink 900 GB/s (both directions together), PCIe 5.0.
     {"H100", 80, 67 * kTera, 3350 * kGiga, Fabric::kSwitch, "NVLink 4", 450 * kGiga, kPcie5,
      kDgxH100Network},
     // NVIDIA T4 Tensor Core GPU product brief (2019): 8.1 TFLOP/s single precision, 16 GB at up to
@@ -71,8 +69,7 @@ constexpr double kCpuLaunchSeconds = 3e-6;
 //  - Dense products stay close to the arithmetic peak: vendor BLAS reaches 80 to 95 % on large
 //    matrices and less on the smaller ones that sharding leaves; 0.75 is in between.
 //  - Factorisations of one tile have little parallelism: a quarter of the peak. Triangular solves
-//  lie
-//    between these and products.
+//    lie between these and products.
 //  - Everything elementwise is limited by memory; STREAM-like kernels reach 75 to 93 % of the
 //    data sheet's bandwidth on these GPUs (lowest on P100): 0.8. That is also the default, with
 //    half the arithmetic peak since few such kernels are pure multiply-adds.
