@@ -29,7 +29,7 @@ struct PlaceRequest {
   // Searches stop after this many simulated runs; 0 means that only `stop` ends them. The same
   // number and seed give the same bits on any number of threads.
   std::uint64_t max_evaluations = 0;
-  // Polled at points where the best so far can be kept. One-pass methods ignore a deadline.
+  // Polled at points where the best so far can be kept. One-pass methods may ignore it.
   StopToken stop = {};
   int threads = 1;
   // Called now and then from the calling thread, where set.

@@ -4,9 +4,10 @@
 // cost least to bring together: the sum of the times of the transfers that it needs, each (tensor,
 // destination) once. Nodes of no meta-op are taken level by level. Priorities: b-levels.
 //
-// A stage with few balanced assignments is enumerated, by branch and bound. A larger one gets a
-// greedy assignment (each node where it adds least, the least loaded device among equals) improved
-// by swaps.
+// A stage starts from a greedy assignment: each node where it adds least, the least loaded device
+// among equals. In a small stage branch and bound then looks through all others, within a number of
+// steps; a larger one, or one that runs out of steps, is improved by swaps. Once the caller asks to
+// stop, the stages that are left stay greedy.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -23,7 +24,10 @@ namespace {
 
 using cost::kInfinity;
 
-constexpr double kMostEnumerated = 5000;  // balanced assignments of one stage
+constexpr double kMostEnumerated = 5000;  // orders of a stage's nodes, equal places counted once
+// Steps of branch and bound: in one stage, and in all of them together, a second or two of work.
+constexpr std::uint64_t kStageSteps = 50'000;
+constexpr std::uint64_t kAllSteps = 10'000'000;
 constexpr std::size_t kAllPairs = 64;     // stages of up to this many nodes try every swap
 constexpr std::size_t kSwapPartners = 8;  // tried per node and pass in larger ones
 constexpr int kMostSwapPasses = 2;
@@ -39,18 +43,18 @@ class StagePlacer {
         copies_(problem.tensor_count()),
         taken_(problem.unit_count(), false),
         count_(problem.device_count()),
-        quota_(problem.device_count()) {}
+        quota_(problem.device_count()),
+        cost_(problem.device_count()),
+        has_copy_(problem.device_count(), false) {}
 
-  void place(std::span<const NodeId> stage) {
+  // Where `hurry`, without looking for anything better than the greedy assignment.
+  void place(std::span<const NodeId> stage, bool hurry) {
     collect(stage);
     if (items_.empty()) return;
     set_quotas();
     assign_greedily();
-    if (assignments() <= kMostEnumerated) {
-      enumerate();
-    } else {
-      improve_by_swaps();
-    }
+    const bool best = hurry || (orders() <= kMostEnumerated && enumerate());
+    if (!best) improve_by_swaps();
     for (const Item& item : items_) {
       for (const NodeId node : problem_.unit(item.unit)) {
         device_[node.index()] = item.device;
@@ -121,18 +125,11 @@ class StagePlacer {
     }
   }
 
-  // The number of ways to spread the stage evenly, every node allowed everywhere.
-  double assignments() const {
+  // In how many orders the nodes can fill the places that they have now.
+  double orders() const {
     double log_count = std::lgamma(static_cast<double>(items_.size()) + 1.0);
-    double can_take_more = 0.0;
-    for (const Quota& quota : quota_) {
-      log_count -= std::lgamma(static_cast<double>(quota.least) + 1.0);
-      can_take_more += quota.one_more;
-    }
-    const auto extra = static_cast<double>(left_over_);
-    if (can_take_more >= extra) {
-      log_count += std::lgamma(can_take_more + 1.0) - std::lgamma(extra + 1.0) -
-                   std::lgamma(can_take_more - extra + 1.0);
+    for (const std::size_t count : count_) {
+      log_count -= std::lgamma(static_cast<double>(count) + 1.0);
     }
     return std::exp(log_count);
   }
@@ -166,15 +163,20 @@ class StagePlacer {
     }
     return extra;
   }
-  double added_cost(const Item& item, DeviceId device) {
-    double cost = slowness(item, device);
+  // Fills cost_ for the devices that the item may go to: what putting it there adds.
+  void compute_added_costs(const Item& item) {
+    const auto devices = problem_.allowed_devices(front(item));
+    for (const DeviceId device : devices) cost_[device.index()] = slowness(item, device);
     for (std::size_t i = item.first_input; i < item.last_input; ++i) {
       const Input& input = inputs_[i];
-      if (input.from != device && !find_copy(input.edge->tensor, device)) {
-        cost += transfer(input, device);
+      const auto& copies = copies_[input.edge->tensor.index()];
+      for (const Copy& copy : copies) has_copy_[copy.device.index()] = true;
+      for (const DeviceId device : devices) {
+        if (device == input.from || has_copy_[device.index()]) continue;
+        cost_[device.index()] += transfer(input, device);
       }
+      for (const Copy& copy : copies) has_copy_[copy.device.index()] = false;
     }
-    return cost;
   }
   // Puts the item on a device or takes it off; returns what that adds or saves.
   double put(Item& item, DeviceId device) {
@@ -209,6 +211,7 @@ class StagePlacer {
 
   void assign_greedily() {
     for (Item& item : items_) {
+      compute_added_costs(item);
       DeviceId best;
       double best_cost = kInfinity;
       bool best_has_place = false;
@@ -216,7 +219,7 @@ class StagePlacer {
         // Constraints may leave no even way; then the quotas give in.
         const bool place = has_place(device);
         if (best.valid() && best_has_place && !place) continue;
-        const double cost = added_cost(item, device);
+        const double cost = cost_[device.index()];
         const bool wins = !best.valid() || (place && !best_has_place) || cost < best_cost ||
                           (cost == best_cost && load_[device.index()] < load_[best.index()]);
         if (!wins) continue;
@@ -229,7 +232,8 @@ class StagePlacer {
     }
   }
 
-  void enumerate() {
+  // Leaves the stage with the best assignment seen. False where the steps ran out before the end.
+  bool enumerate() {
     best_devices_.clear();
     double cost = 0.0;
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
@@ -239,11 +243,15 @@ class StagePlacer {
     }
     std::reverse(best_devices_.begin(), best_devices_.end());
     best_cost_ = cost;
+    const std::uint64_t steps = std::min(kStageSteps, steps_left_);
+    stage_steps_left_ = steps;
     branch(0, 0.0);
+    steps_left_ -= steps - stage_steps_left_;
     for (std::size_t i = 0; i < items_.size(); ++i) {
       put(items_[i], best_devices_[i]);
       occupy(best_devices_[i]);
     }
+    return stage_steps_left_ > 0;
   }
   void branch(std::size_t i, double cost) {
     if (cost >= best_cost_) return;
@@ -255,6 +263,8 @@ class StagePlacer {
     Item& item = items_[i];
     for (const DeviceId device : problem_.allowed_devices(front(item))) {
       if (!has_place(device)) continue;
+      if (stage_steps_left_ == 0) return;
+      --stage_steps_left_;
       occupy(device);
       const double added = put(item, device);
       branch(i + 1, cost + added);
@@ -298,6 +308,7 @@ class StagePlacer {
   std::vector<double> load_;               // by device: compute time of earlier stages
   std::vector<std::vector<Copy>> copies_;  // by tensor
   std::vector<bool> taken_;                // by unit: in this or an earlier stage
+  std::uint64_t steps_left_ = kAllSteps;   // of branch and bound, in all stages
 
   // Of the current stage.
   std::vector<Item> items_;
@@ -307,6 +318,11 @@ class StagePlacer {
   std::size_t left_over_ = 0;       // nodes beyond the least that all devices take
   std::vector<DeviceId> best_devices_;
   double best_cost_ = 0.0;
+  std::uint64_t stage_steps_left_ = 0;
+
+  // Of the current item.
+  std::vector<double> cost_;    // by device: what putting it there adds
+  std::vector<bool> has_copy_;  // by device, all false between uses
 };
 
 class Enumerative final : public Placer {
@@ -318,7 +334,9 @@ class Enumerative final : public Placer {
 
   PlaceResult place(const cost::Problem& problem, const PlaceRequest& request) const override {
     StagePlacer placer(problem, request.seed);
-    for (const auto& stage : stages(problem.graph())) placer.place(stage);
+    for (const auto& stage : stages(problem.graph())) {
+      placer.place(stage, request.stop.stop_requested());
+    }
     PlaceResult result;
     result.placement = make_feasible(
         problem, schedule::with_b_levels(problem, std::move(placer).release()), request.seed);

@@ -17,10 +17,6 @@ namespace {
 constexpr std::size_t kExactNodes = 12;
 constexpr std::uint64_t kExactSteps = 200'000;
 
-// `enumerative` compares devices for every kernel of a group with each other: too slow beyond this
-// many.
-constexpr std::size_t kMostEnumerated = 128;
-
 class Auto final : public Placer {
  public:
   std::string_view name() const override { return "auto"; }
@@ -68,7 +64,6 @@ class Auto final : public Placer {
       const bool spent = request.stop.stop_requested() ||
                          (request.max_evaluations > 0 && evaluations >= request.max_evaluations);
       if (spent && !starts.empty()) break;
-      if (maker == make_enumerative && problem.device_count() > kMostEnumerated) continue;
       try_method(*maker(), request);
     }
     if (starts.empty()) throw InfeasibleError(refusal);
