@@ -8,6 +8,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/text_position.h"
+#include "doppler/base/utf8.h"
 
 namespace doppler {
 namespace {
@@ -63,7 +64,9 @@ const char* kind_name(JsonReader::Kind kind) {
 
 JsonReader::JsonReader(std::string file, std::string_view text, std::size_t start)
     : file_(std::move(file)), text_(text), at_(start) {
-  if (at_ == 0 && text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark is harmless
+  if (at_ > 0) return;  // another reader has seen the beginning
+  require_utf8(file_, text_);
+  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark is harmless
 }
 
 void JsonReader::fail_at(std::size_t offset, const std::string& message) const {

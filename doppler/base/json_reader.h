@@ -26,7 +26,7 @@ class JsonReader {
 
   // `file` names the source in errors. `text` must outlive the reader. Reading starts at `start`:
   // the beginning, or the value_position() of a value that another reader of the same text passed
-  // over.
+  // over. Throws InputError where the text is not UTF-8, as JSON is.
   JsonReader(std::string file, std::string_view text, std::size_t start = 0);
 
   // The kind of the value that comes next.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/base/utf8.h"
 
 namespace doppler {
 
@@ -62,6 +63,17 @@ JsonWriter& JsonWriter::key(std::string_view name) {
 
 void JsonWriter::quote(std::string_view text) {
   out_ += '"';
+  for (;;) {
+    const std::size_t valid = valid_utf8_prefix(text);
+    append_escaped(text.substr(0, valid));
+    if (valid == text.size()) break;
+    out_ += "\xef\xbf\xbd";  // U+FFFD, the replacement character
+    text.remove_prefix(valid + 1);
+  }
+  out_ += '"';
+}
+
+void JsonWriter::append_escaped(std::string_view text) {
   for (const char c : text) {
     switch (c) {
       case '"':
@@ -87,7 +99,6 @@ void JsonWriter::quote(std::string_view text) {
         }
     }
   }
-  out_ += '"';
 }
 
 JsonWriter& JsonWriter::value(std::string_view text) {

@@ -1,5 +1,6 @@
 // Writes JSON into a string. Doubles are written with the fewest digits that read back to the same
-// bits; a double that is not finite is written as null, since JSON has no such number.
+// bits; a double that is not finite is written as null, since JSON has no such number. The document
+// is UTF-8 whatever it is given (file names are any bytes): others become U+FFFD.
 //
 // Objects and arrays opened as `compact` stay on one line; others put one element on each line.
 #pragma once
@@ -61,6 +62,7 @@ class JsonWriter {
   void separate();
   void before_value();
   void quote(std::string_view text);
+  void append_escaped(std::string_view text);
 
   std::string out_;
   std::vector<Frame> frames_;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "doppler/base/text_position.h"
+#include "doppler/base/utf8.h"
 
 namespace doppler::import {
 namespace {
@@ -30,6 +31,7 @@ bool DotToken::is_keyword(std::string_view keyword) const {
 }
 
 DotLexer::DotLexer(const std::string& file, std::string_view text) : file_(file), text_(text) {
+  require_utf8(file_, text_);
   if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark is harmless
   scan();
 }

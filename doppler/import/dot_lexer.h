@@ -29,7 +29,8 @@ struct DotToken {
 
 class DotLexer {
  public:
-  // `file` names the source in errors. Both must outlive the lexer.
+  // `file` names the source in errors. Both must outlive the lexer. Throws InputError where the
+  // text is not UTF-8.
   DotLexer(const std::string& file, std::string_view text);
 
   // The token that comes next.

@@ -13,6 +13,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/text_position.h"
+#include "doppler/base/utf8.h"
 #include "doppler/graph/builder.h"
 
 namespace doppler::import {
@@ -172,6 +173,7 @@ void TextReader::read_node(Piece line, std::size_t index) {
 }
 
 graph::Graph TextReader::read() {
+  require_utf8(file_, text_);
   builder_.set_name(file_stem(file_));
   const std::size_t nodes = read_node_count();
   read_edges(nodes);
