@@ -14,6 +14,13 @@ std::string four_digits(double value) {
   return fmt::format("{:.{}f}", value, decimals);
 }
 
+// Three significant digits of a number in the unit chosen for it; an exponent where even the
+// largest unit is too small.
+std::string three_digits(double value) {
+  if (value >= 1e6) return fmt::format("{:.3g}", value);
+  return fmt::format("{:.{}f}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2);
+}
+
 }  // namespace
 
 std::string format_bytes(double bytes) {
@@ -24,7 +31,7 @@ std::string format_bytes(double bytes) {
     ++unit;
   }
   if (unit == 0) return fmt::format("{:.0f} B", bytes);
-  return fmt::format("{:.{}f} {}", bytes, bytes >= 100 ? 0 : bytes >= 10 ? 1 : 2, kUnits[unit]);
+  return fmt::format("{} {}", three_digits(bytes), kUnits[unit]);
 }
 
 std::string format_time(double time, const std::string& unit) {
@@ -53,7 +60,7 @@ std::string format_count(double count) {
     ++unit;
   }
   if (unit == 0) return fmt::format("{:.4g}", count);
-  return fmt::format("{:.{}f}{}", count, count >= 100 ? 0 : count >= 10 ? 1 : 2, kUnits[unit]);
+  return three_digits(count) + kUnits[unit];
 }
 
 std::string format_integer(std::uint64_t value) {

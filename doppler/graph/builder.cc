@@ -195,6 +195,51 @@ void GraphBuilder::check_names() const {
   }
 }
 
+// A graph's quantities are summed up everywhere: no sum may come near the largest double.
+void GraphBuilder::check_totals() const {
+  constexpr double kLargestTotal = 1e290;
+  const Graph& g = graph_;
+  double total = 0.0;
+  const auto add = [&](double value, const char* what, const auto& owner) {
+    total += std::max(value, 0.0);  // -1: not given
+    if (total <= kLargestTotal) return;
+    throw GraphError(owner,
+                     fmt::format("the {} of the graph add up to more than {} here: too large "
+                                 "to compute with",
+                                 what, kLargestTotal));
+  };
+  const auto add_nodes = [&](const std::vector<double>& column, const char* what) {
+    total = 0.0;
+    for (std::size_t v = 0; v < column.size(); ++v) add(column[v], what, NodeId::of(v));
+  };
+  // Formats without tensors of their own know the place of the producer.
+  const auto add_tensor = [&](double value, const char* what, TensorId tensor) {
+    if (const NodeId producer = g.producer(tensor); producer.valid()) {
+      add(value, what, producer);
+    } else {
+      add(value, what, tensor);
+    }
+  };
+  const auto add_tensors = [&](const std::vector<double>& column, const char* what) {
+    total = 0.0;
+    for (std::size_t t = 0; t < column.size(); ++t) add_tensor(column[t], what, TensorId::of(t));
+  };
+  add_nodes(g.node_time_, "times");
+  add_nodes(g.node_flops_, "flops");
+  add_nodes(g.node_read_, "bytes read");
+  add_nodes(g.node_written_, "bytes written");
+  add_tensors(g.tensor_bytes_, "bytes");
+  add_tensors(g.tensor_time_, "transfer times");
+  total = 0.0;
+  for (const Edge& edge : edges_) {
+    const double own = edge.transfer_time;
+    const double time = own >= 0.0 ? own : g.tensor_time_[edge.tensor.index()];
+    add_tensor(time, "transfer times", edge.tensor);
+  }
+  total = 0.0;
+  for (const auto& [node, entry] : times_) add(entry.time, "times", node);
+}
+
 // Operand lists as given; consumer lists sorted and without repetition.
 void GraphBuilder::build_edges() {
   Graph& g = graph_;
@@ -346,6 +391,7 @@ Graph GraphBuilder::build() && {
                       g.tensor_name(TensorId::of(t))));
     }
   }
+  check_totals();
   const auto check_constraint = [&](NodeId node) { check_node(node, "constraints"); };
   for (const auto& entry : g.constraints_.pins) check_constraint(entry.node);
   for (const auto& entry : g.constraints_.forbids) check_constraint(entry.node);

@@ -96,6 +96,7 @@ class GraphBuilder {
   void check_node(NodeId node, const char* what) const;
   void check_tensor(TensorId tensor, const char* what) const;
   void check_names() const;
+  void check_totals() const;
   void build_edges();
   void order_nodes();
   void compute_hash();

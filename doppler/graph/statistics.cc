@@ -1,6 +1,7 @@
 #include "doppler/graph/statistics.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "doppler/graph/levels.h"
 
@@ -65,7 +66,8 @@ Statistics compute_statistics(const Graph& graph) {
   if (result.edges > 0 && edge_time.known == result.edges && result.work.known == result.nodes &&
       result.work.sum > 0.0) {
     const double mean_transfer = edge_time.sum / static_cast<double>(result.edges);
-    result.ccr = mean_transfer / (result.work.sum / static_cast<double>(result.nodes));
+    const double ccr = mean_transfer / (result.work.sum / static_cast<double>(result.nodes));
+    if (std::isfinite(ccr)) result.ccr = ccr;  // next to no work can make it overflow
   }
   return result;
 }
