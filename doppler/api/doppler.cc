@@ -1,6 +1,10 @@
 #include "doppler/api/doppler.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "doppler/base/error.h"
 
 namespace doppler::api {
 
@@ -21,9 +25,15 @@ std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
                                                   cost::ProblemOptions options) {
   // The devices first: a slip there shows before a large graph is read.
   auto topology = std::make_shared<const device::Topology>(device::topology_from_spec(devices));
-  return std::make_shared<const cost::Problem>(
-      std::make_shared<const graph::Graph>(import::load_graph(graph_path)), std::move(topology),
-      std::move(options));
+  auto graph = std::make_shared<const graph::Graph>(import::load_graph(graph_path));
+  try {
+    return std::make_shared<const cost::Problem>(std::move(graph), std::move(topology),
+                                                 std::move(options));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: {}", graph_path, error.what()));
+  } catch (const InfeasibleError& error) {
+    throw InfeasibleError(fmt::format("{}: {}", graph_path, error.what()));
+  }
 }
 
 study::Result place(const cost::Problem& problem, const PlaceOptions& options) {

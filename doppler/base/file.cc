@@ -48,6 +48,7 @@ bool write_all(int fd, std::string_view content) {
 }  // namespace
 
 std::string read_file(const std::string& path) {
+  if (path.empty()) throw InputError("the name of the file to read is empty");
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info {};
   if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {

@@ -333,11 +333,12 @@ void Problem::build_constraints(const graph::Constraints& extra) {
     auto& set = set_of(unit_of_[v]);
     for (std::size_t d = 0; d < devices; ++d) set[d] &= row[column_[d]] < kInfinity;
   }
-  const auto device_named = [&](const std::string& name) {
-    const auto device = topology_->find_device(name);
+  const auto device_of = [&](const graph::Constraints::NodeDevice& entry) {
+    const auto device = topology_->find_device(entry.device);
     if (!device) {
-      throw InputError(fmt::format("a constraint names device '{}', which {} does not have", name,
-                                   topology_->name()));
+      throw InputError(
+          fmt::format("a constraint on node '{}' names device '{}', which {} does not have",
+                      graph_->node_name(entry.node), entry.device, topology_->name()));
     }
     return *device;
   };
@@ -347,10 +348,10 @@ void Problem::build_constraints(const graph::Constraints& extra) {
     for (std::size_t d = 0; d < devices; ++d) set[d] &= d == device.index();
   };
   for (const auto* constraints : {&graph_->constraints(), &extra}) {
-    for (const auto& entry : constraints->pins) pin(entry.node, device_named(entry.device));
+    for (const auto& entry : constraints->pins) pin(entry.node, device_of(entry));
     for (const auto& entry : constraints->forbids) {
       DOPPLER_CHECK(entry.node.index() < nodes);
-      set_of(unit_of_[entry.node.index()])[device_named(entry.device).index()] = 0;
+      set_of(unit_of_[entry.node.index()])[device_of(entry).index()] = 0;
     }
   }
   for (std::size_t t = 0; t < tensor_count(); ++t) {  // an update runs where its parameter lives

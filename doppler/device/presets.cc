@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -17,10 +18,14 @@ constexpr std::uint64_t kDgx2Gpus = 16;
 constexpr double kDgx2LinksPerGpu = 6;  // NVIDIA DGX-2 data sheet: all six NVLinks to the switch
 constexpr std::uint64_t kLargestSwitch = 16;  // HGX A100 with 16 GPUs
 
-void check_count(const std::string& name, std::uint64_t devices) {
-  if (devices >= 1 && devices <= Topology::kMaxDevices) return;
-  throw ParameterError(fmt::format("devices '{}': {} devices; from 1 to {} are supported", name,
-                                   devices, Topology::kMaxDevices));
+// `what` is counted: "devices" or "nodes".
+void check_count(const std::string& name, std::uint64_t count, const char* what = "devices") {
+  if (count >= 1 && count <= Topology::kMaxDevices) return;
+  // The largest number stands for any that is too long to hold: the name shows what it was.
+  const std::string number =
+      count == std::numeric_limits<std::uint64_t>::max() ? "too many" : std::to_string(count);
+  throw ParameterError(fmt::format("devices '{}': {} {}; from 1 to {} are supported", name, number,
+                                   what, Topology::kMaxDevices));
 }
 
 Fabric fabric_of(const Accelerator& model, std::uint64_t gpus) {
@@ -241,7 +246,7 @@ TopologySpec preset_topology(const std::string& name, std::span<const PresetPart
   for (const PresetPart& part : parts) {
     // Each factor is checked first, so that the product cannot overflow.
     check_count(name, part.gpus);
-    check_count(name, part.nodes);
+    check_count(name, part.nodes, "nodes");
     devices += part.gpus * part.nodes;
     networked |= part.networked;
   }

@@ -30,7 +30,7 @@ TEST(Spec, CountsFrom1To4096) {
   EXPECT_EQ(error_of("cpu:4097"), "devices 'cpu:4097': 4097 devices; from 1 to 4096 are supported");
   EXPECT_EQ(error_of("4000xA100+97xT4"),
             "devices '4000xA100+97xT4': 4097 devices; from 1 to 4096 are supported");
-  EXPECT_EQ(error_of("0n4xA100"), "devices '0n4xA100': 0 devices; from 1 to 4096 are supported");
+  EXPECT_EQ(error_of("0n4xA100"), "devices '0n4xA100': 0 nodes; from 1 to 4096 are supported");
   EXPECT_EQ(error_of("4096n4096xA100"),
             "devices '4096n4096xA100': 16777216 devices; from 1 to 4096 are supported");
   EXPECT_NE(error_of("99999999999999999999999xA100").find("from 1 to 4096"), std::string::npos);
