@@ -39,8 +39,9 @@ struct PlaceRequest {
 struct PlaceResult {
   schedule::Placement placement;
   std::uint64_t evaluations = 0;  // simulated runs; max_evaluations that replays this result
-  bool proved_optimal = false;  // by the method itself (exact); meeting a bound is judged elsewhere
-  std::string note;             // anything a person should know: "best of 50", "stopped early"
+  bool proved_optimal = false;    // by a method (exact); meeting a bound is judged elsewhere
+  std::string prover = {};        // which method, where not this one
+  std::string note;               // anything a person should know: "best of 50", "stopped early"
 };
 
 class Placer {

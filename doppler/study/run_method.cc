@@ -115,7 +115,8 @@ Result run_method(const cost::Problem& problem, const place::Placer& method,
   result.note = std::move(placed.note);
   measure(problem, settings.threads, result);
   if (placed.proved_optimal && settings.objective == schedule::Objective::kNominal) {
-    result.bound = {.name = result.method, .value = result.figures.nominal};
+    result.bound = {.name = placed.prover.empty() ? result.method : placed.prover,
+                    .value = result.figures.nominal};
     result.gap = 0.0;
     result.optimal = true;
   }

@@ -52,6 +52,7 @@ class Auto final : public Placer {
         return {.placement = std::move(starts.front()),
                 .evaluations = evaluations,
                 .proved_optimal = true,
+                .prover = "exact",
                 .note = "proved by branch and bound"};
       }
     }
