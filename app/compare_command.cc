@@ -53,8 +53,8 @@ void run(const CompareRequest& request) {
     }
     if (settings.run.interrupt->load()) break;
   }
-  require_a_result(comparisons);
   if (request.json) print(study::compare_json(comparisons));
+  require_a_result(comparisons);
 }
 
 }  // namespace doppler::app

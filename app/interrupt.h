@@ -5,7 +5,7 @@
 
 namespace doppler::app {
 
-// From now on SIGINT and SIGTERM set the flag once, then act as usual again.
+// From now on the first SIGINT or SIGTERM sets the flag; after it both act as usual again.
 const std::atomic<bool>* catch_interrupts();
 
 }  // namespace doppler::app

@@ -83,6 +83,28 @@ CLI::Option* add_number(CLI::App& app, const std::string& option, std::function<
       ->type_name(type);
 }
 
+// A file to write; `help` starts with a verb.
+CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
+                        const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          option,
+          [option, &path](const std::string& text) {
+            if (text.empty()) {
+              throw ParameterError(fmt::format("{}: the name of the file is empty", option));
+            }
+            path = text;
+          },
+          help + " (-: standard output)")
+      ->type_name("FILE");
+}
+
+void check_outputs(const std::string& path, bool json) {
+  if (path == "-" && json) {
+    throw ParameterError("--json and a file named '-' both want standard output; give one of them");
+  }
+}
+
 void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print exactly one JSON object on standard output");
 }
@@ -241,6 +263,7 @@ class Parser {
                 throw ParameterError(
                     fmt::format("graph generate: unknown workload '{}'; one of: random", what_));
               }
+              check_outputs(generate_.output, generate_.json);
               return generate_;
             });
     generate->add_option("WORKLOAD", what_, "random")->required();
@@ -260,8 +283,7 @@ class Parser {
         *generate, "--mean-time", [this](double x) { generate_.mean_time_seconds = x; }, 1e-9, 1e9,
         "Mean time of a node (default 0.001)", "SECONDS");
     add_seed(*generate, generate_.seed);
-    generate->add_option("-o,--output", generate_.output, "File to write")
-        ->type_name("FILE")
+    add_output(*generate, "-o,--output", generate_.output, "Write the graph to this file")
         ->required();
     generate->add_option("--format", generate_.format, "json, text or dot (default: by the name)");
     add_json(*generate, generate_.json);
@@ -269,9 +291,12 @@ class Parser {
     CLI::App* convert = add(*group, "convert", "Change a graph's format",
                             "  dopp graph convert graph.txt graph.json\n"
                             "  dopp graph convert tasks.gv out --from dot --to json",
-                            [this] { return convert_; });
+                            [this] {
+                              check_outputs(convert_.output, convert_.json);
+                              return convert_;
+                            });
     convert->add_option("INPUT", convert_.input, "File to read")->required();
-    convert->add_option("OUTPUT", convert_.output, "File to write")->required();
+    add_output(*convert, "OUTPUT", convert_.output, "File to write")->required();
     convert->add_option("--from", convert_.from, "json, text or dot (default: by the file)");
     convert->add_option("--to", convert_.to, "json, text or dot (default: by the name)");
     add_json(*convert, convert_.json);
@@ -310,6 +335,7 @@ class Parser {
             "  dopp place graph.json --devices 8xV100 --evaluations 100000 --seed 3 --json",
             [this] {
               check_budgets(place_.search);
+              check_outputs(place_.output, place_.json);
               return place_;
             });
     place->add_option("GRAPH", place_.graph, "Graph file")->required();
@@ -318,8 +344,7 @@ class Parser {
         ->type_name("NAME")
         ->capture_default_str();
     add_search(*place, place_.search);
-    place->add_option("-o,--output", place_.output, "Write the placement to this file")
-        ->type_name("FILE");
+    add_output(*place, "-o,--output", place_.output, "Write the placement to this file");
     add_json(*place, place_.json);
   }
 
@@ -333,6 +358,7 @@ class Parser {
               if (simulate_.barrier > 0.0 && simulate_.mode != schedule::Mode::kSynchronous) {
                 throw ParameterError("--barrier: only --mode sync has barriers");
               }
+              check_outputs(simulate_.trace, simulate_.json);
               return simulate_;
             });
     simulate->add_option("GRAPH", simulate_.graph, "Graph file")->required();
@@ -354,8 +380,7 @@ class Parser {
         *simulate, "--barrier", [this](double t) { simulate_.barrier = t; }, 0.0, 1e300,
         "What a barrier of --mode sync takes, in the graph's time unit (default 0)", "TIME");
     add_seed(*simulate, simulate_.seed);
-    simulate->add_option("--trace", simulate_.trace, "Write the first run as a Perfetto trace")
-        ->type_name("FILE");
+    add_output(*simulate, "--trace", simulate_.trace, "Write the first run as a Perfetto trace");
     add_json(*simulate, simulate_.json);
   }
 

@@ -5,7 +5,6 @@
 #include "app/search_options.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
-#include "doppler/base/file.h"
 #include "doppler/base/units.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/study/describe.h"
@@ -14,6 +13,20 @@
 #include "doppler/study/result_text.h"
 
 namespace doppler::app {
+namespace {
+
+std::string placement_file(const PlaceRequest& request, const cost::Problem& problem,
+                           const study::Result& result) {
+  schedule::PlacementFile file{
+      .origin = schedule::origin_of(problem, request.graph, request.machine.devices),
+      .placement = result.placement};
+  file.origin.method = result.method;
+  file.origin.seed = result.seed;
+  file.origin.makespan = result.figures.nominal;
+  return schedule::write_placement_json(problem, file);
+}
+
+}  // namespace
 
 void run(const PlaceRequest& request) {
   const place::Registry methods = api::default_methods();
@@ -34,17 +47,11 @@ void run(const PlaceRequest& request) {
   const study::Result result = study::run_method(*problem, method, settings);
   progress.say("looking at what limits it");
   const study::Limits limits = study::find_limits(*problem, result.placement);
-  if (!request.output.empty()) {
-    schedule::PlacementFile file{
-        .origin = schedule::origin_of(*problem, request.graph, request.machine.devices),
-        .placement = result.placement};
-    file.origin.method = result.method;
-    file.origin.seed = result.seed;
-    file.origin.makespan = result.figures.nominal;
-    write_file(request.output, schedule::write_placement_json(*problem, file));
-  }
   progress.finish();
-
+  if (!request.output.empty()) {
+    write_output(request.output, placement_file(request, *problem, result));
+    if (request.output == kStandardOutput) return;
+  }
   if (request.json) {
     print(study::place_json(*problem, request.graph, result, limits));
     return;

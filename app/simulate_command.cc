@@ -8,6 +8,7 @@
 #include "app/interrupt.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
+#include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/study/describe.h"
@@ -33,24 +34,31 @@ void run(const SimulateRequest& request) {
       schedule::read_placement_json(request.placement, read_file(request.placement), *problem,
                                     warnings)
           .placement;
-  schedule::check_placement(*problem, placement);
+  try {
+    schedule::check_placement(*problem, placement);
+  } catch (const InfeasibleError& error) {
+    throw InfeasibleError(fmt::format("{}: {}", request.placement, error.what()));
+  }
   progress.say("simulating");
   const study::SimulateResult result = study::simulate(*problem, placement, settings);
-  if (!request.trace.empty()) {
-    progress.say("writing " + request.trace);
-    write_file(request.trace, study::trace_json(*problem, result.timeline));
-  }
+  const std::string trace =
+      request.trace.empty() ? "" : study::trace_json(*problem, result.timeline);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
+  if (!request.trace.empty()) write_output(request.trace, trace);
 
   if (request.json) {
     print(study::simulate_json(*problem, request.graph, settings, result));
-    return;
+  } else if (request.trace != kStandardOutput) {
+    print(study::describe_problem(*problem, request.graph) + "\n" +
+          study::simulate_text(*problem, settings, result));
+    if (!request.trace.empty()) {
+      print(fmt::format("\nwrote {}; open it in https://ui.perfetto.dev\n", request.trace));
+    }
   }
-  print(study::describe_problem(*problem, request.graph) + "\n" +
-        study::simulate_text(*problem, settings, result));
-  if (!request.trace.empty()) {
-    print(fmt::format("\nwrote {}; open it in https://ui.perfetto.dev\n", request.trace));
+  if (!result.failure.empty()) {
+    throw InfeasibleError(
+        fmt::format("{}: does not fit in memory: {}", request.placement, result.failure));
   }
 }
 

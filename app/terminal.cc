@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/base/file.h"
 
 namespace doppler::app {
 namespace {
@@ -49,6 +50,14 @@ constexpr std::size_t kLineWidth = 79;  // a narrower terminal wraps, a wider on
 
 void print(std::string_view text) {
   write_all(STDOUT_FILENO, text);
+}
+
+void write_output(const std::string& path, std::string_view text) {
+  if (path == kStandardOutput) {
+    print(text);
+  } else {
+    write_file(path, text);
+  }
 }
 
 void print_error(std::string_view message) {

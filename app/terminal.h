@@ -13,6 +13,11 @@ namespace doppler::app {
 // else that goes wrong throws SystemError.
 void print(std::string_view text);
 
+// As the name of a file to write.
+inline constexpr std::string_view kStandardOutput = "-";
+// Writes a file whole or not at all, or to standard output where that is its name.
+void write_output(const std::string& path, std::string_view text);
+
 // One line on standard error: "dopp: error: …", "dopp: warning: …".
 void print_error(std::string_view message);
 void print_warning(std::string_view message);

@@ -70,6 +70,21 @@ void write_result(JsonWriter& json, const cost::Problem& problem, const Result& 
   json.field("bytes_moved", result.figures.bytes_moved);
 }
 
+void write_placement(JsonWriter& json, const cost::Problem& problem,
+                     const schedule::Placement& placement) {
+  json.key("assignment").begin_object();
+  for (std::size_t v = 0; v < problem.node_count(); ++v) {
+    json.field(problem.graph().node_name(NodeId::of(v)),
+               std::string_view(problem.topology().device(placement.device[v]).name));
+  }
+  json.end_object();
+  json.key("priority").begin_object();
+  for (std::size_t v = 0; v < problem.node_count(); ++v) {
+    json.field(problem.graph().node_name(NodeId::of(v)), placement.priority[v]);
+  }
+  json.end_object();
+}
+
 void write_limits(JsonWriter& json, const cost::Problem& problem,
                   const schedule::Placement& placement, const Limits& limits) {
   const device::Topology& topology = problem.topology();
@@ -135,17 +150,7 @@ std::string place_json(const cost::Problem& problem, const std::string& graph_pa
   write_subject(json, problem, graph_path);
   write_result(json, problem, result);
   write_limits(json, problem, result.placement, limits);
-  json.key("assignment").begin_object();
-  for (std::size_t v = 0; v < problem.node_count(); ++v) {
-    json.field(problem.graph().node_name(NodeId::of(v)),
-               std::string_view(problem.topology().device(result.placement.device[v]).name));
-  }
-  json.end_object();
-  json.key("priority").begin_object();
-  for (std::size_t v = 0; v < problem.node_count(); ++v) {
-    json.field(problem.graph().node_name(NodeId::of(v)), result.placement.priority[v]);
-  }
-  json.end_object();
+  write_placement(json, problem, result.placement);
   return json.end_object().take();
 }
 
@@ -158,6 +163,7 @@ std::string compare_json(const std::vector<Comparison>& comparisons) {
       write_subject(json, *comparison.problem, comparison.graph_path);
       if (entry.result) {
         write_result(json, *comparison.problem, *entry.result);
+        write_placement(json, *comparison.problem, entry.result->placement);
       } else {
         json.field("method", std::string_view(entry.method))
             .field("seed", entry.seed)
@@ -190,6 +196,7 @@ std::string simulate_json(const cost::Problem& problem, const std::string& graph
   write_by_device(json, problem, "utilisation", result.utilisation);
   write_by_device(json, problem, "peak_memory_bytes", result.peak_memory_bytes);
   json.field("excess_memory_bytes", result.excess_memory_bytes);
+  if (!result.failure.empty()) json.field("failure", std::string_view(result.failure));
   return json.end_object().take();
 }
 

@@ -64,6 +64,7 @@ SimulateResult simulate(const cost::Problem& problem, const schedule::Placement&
   meter.measure(result.timeline);
   result.peak_memory_bytes.assign(meter.peak_bytes().begin(), meter.peak_bytes().end());
   result.excess_memory_bytes = meter.excess_bytes();
+  result.failure = schedule::explain_excess(problem, meter);
   return result;
 }
 

@@ -33,6 +33,7 @@ struct SimulateResult {
   std::vector<double> utilisation;        // by device, busy time / makespan
   std::vector<double> peak_memory_bytes;  // by device
   double excess_memory_bytes = 0.0;
+  std::string failure = {};  // which device lacks memory, when, and what fills it; empty: it fits
 };
 
 // REQUIRES: the placement passes check_placement; runs >= 1.

@@ -67,7 +67,7 @@ bool enter_key(JsonReader& reader, const std::string& wanted) {
 Outcome dopp(const std::string& line, const RunAs& how) {
   std::vector<std::string> words = {DOPPLER_COMMAND};
   std::istringstream stream(line);
-  for (std::string word; stream >> word;) words.push_back(word);
+  for (std::string word; stream >> word;) words.push_back(word == "''" ? "" : word);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -88,7 +88,7 @@ Outcome dopp(const std::string& line, const RunAs& how) {
   if (how.interrupt_after_seconds > 0) {
     interrupter = std::thread([child, &how] {
       std::this_thread::sleep_for(std::chrono::duration<double>(how.interrupt_after_seconds));
-      ::kill(child, SIGINT);
+      ::kill(child, how.signal);
     });
   }
   Outcome outcome;

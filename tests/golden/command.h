@@ -1,6 +1,7 @@
 // Runs the dopp command as a user would and keeps what it said.
 #pragma once
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -15,10 +16,11 @@ struct Outcome {
 
 struct RunAs {
   std::string directory = {};          // where to run; empty: here
-  double interrupt_after_seconds = 0;  // > 0: send SIGINT then
+  double interrupt_after_seconds = 0;  // > 0: send the signal then
+  int signal = SIGINT;
 };
 
-// `line` is split at spaces; there is no shell.
+// `line` is split at spaces; there is no shell, but '' is an empty argument.
 Outcome dopp(const std::string& line, const RunAs& how = {});
 
 // A fresh empty directory, removed at the end.

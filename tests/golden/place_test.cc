@@ -77,6 +77,7 @@ TEST_F(Place, TheBestOfASmallGraphIsProved) {
     ASSERT_EQ(placed.exit_code, 0) << placed.err;
     EXPECT_EQ(json_number(placed.out, {"makespan"}), 3.0) << method;
     EXPECT_THAT(placed.out, HasSubstr("\"time_unit\": \"tick\""));
+    EXPECT_THAT(placed.out, HasSubstr("\"bound\": {\"name\": \"exact\"")) << method;
   }
 }
 
@@ -119,18 +120,22 @@ TEST_F(Place, OtherObjectivesSayWhatTheyCostNominally) {
   }
 }
 
-TEST_F(Place, CtrlCKeepsTheBest) {
-  const auto start = std::chrono::steady_clock::now();
-  const Outcome placed =
-      dopp("place " + files_.path("g.json") +
-               " --devices uniform:4 --method lns --budget 300 --json -o " + files_.path("p.json"),
-           {.interrupt_after_seconds = 1.0});
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  EXPECT_EQ(placed.exit_code, 0) << placed.err;
-  EXPECT_THAT(json_keys(placed.out), IsSupersetOf({"makespan", "assignment"}));
-  EXPECT_TRUE(files_.has("p.json"));
-  // Far from the budget; no statement about speed.
-  EXPECT_LT(took.count(), 200.0);
+TEST_F(Place, CtrlCAndTerminationKeepTheBest) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const auto start = std::chrono::steady_clock::now();
+    const std::string output = signal == SIGINT ? "int.json" : "term.json";
+    const Outcome placed =
+        dopp("place " + files_.path("g.json") +
+                 " --devices uniform:4 --method lns --budget 300 --json -o " + files_.path(output),
+             {.interrupt_after_seconds = 1.0, .signal = signal});
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(placed.exit_code, 0) << placed.err;
+    EXPECT_THAT(json_keys(placed.out), IsSupersetOf({"makespan", "assignment"}));
+    EXPECT_THAT(placed.out, HasSubstr("\"interrupted\": true"));
+    EXPECT_TRUE(files_.has(output));
+    // Far from the budget; no statement about speed.
+    EXPECT_LT(took.count(), 200.0);
+  }
 }
 
 TEST_F(Place, BadOutputLeavesNothingBehind) {
@@ -154,6 +159,27 @@ TEST_F(Place, WhatDoesNotFitFailsWithOne) {
   const Outcome placed = files_.dopp("place big.json --devices uniform:2 --method heft");
   EXPECT_EQ(placed.exit_code, 1) << placed.err << placed.out;
   EXPECT_EQ(line_count(placed.err), 1u) << placed.err;
+
+  // The failures are results of a comparison.
+  const Outcome compared =
+      files_.dopp("compare big.json --devices uniform:2 --methods heft,single --json");
+  EXPECT_EQ(compared.exit_code, 1);
+  EXPECT_EQ(line_count(compared.err), 1u) << compared.err;
+  EXPECT_THAT(json_keys(compared.out), ElementsAre("results"));
+  EXPECT_THAT(compared.out, HasSubstr("\"failure\""));
+
+  // A run that does not fit is shown and fails. x is on d0 from the start of a, at 0.
+  files_.write("p.json", R"({"format": "doppler.placement", "version": 1,
+      "assignment": {"a": "d0", "b": "d0"}})");
+  for (const std::string json : {"", " --json"}) {
+    const Outcome run = files_.dopp("simulate big.json p.json --devices uniform:2" + json);
+    EXPECT_EQ(run.exit_code, 1) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("dopp: error: p.json: does not fit in memory: d0 needs 8 B at "
+                                   "0 s but has 1 B; the largest are x (8 B)\n"));
+    EXPECT_NE(run.out, "");
+    if (json.empty()) continue;
+    EXPECT_THAT(json_keys(run.out), IsSupersetOf({"makespan", "failure"}));
+  }
 }
 
 TEST_F(Place, MissingCostsAreNamed) {
@@ -162,7 +188,7 @@ TEST_F(Place, MissingCostsAreNamed) {
   const Outcome placed = files_.dopp("place bare.json --devices uniform:2");
   EXPECT_EQ(placed.exit_code, 2) << placed.out;
   EXPECT_EQ(line_count(placed.err), 1u) << placed.err;
-  EXPECT_THAT(placed.err, HasSubstr("bare_node"));
+  EXPECT_THAT(placed.err, HasSubstr("bare.json: node 'bare_node'"));
 }
 
 TEST_F(Place, CompareListsEveryMethodAndSeed) {
@@ -182,6 +208,7 @@ TEST_F(Place, CompareListsEveryMethodAndSeed) {
   for (std::size_t at = 0; (at = json.out.find("\"makespan\"", at)) != std::string::npos; ++at)
     ++results;
   EXPECT_EQ(results, 2u * 2u * 3u);
+  for (const char* key : {"\"assignment\"", "\"priority\""}) EXPECT_THAT(json.out, HasSubstr(key));
 }
 
 TEST_F(Place, SimulateAgreesWithPlace) {
@@ -222,6 +249,7 @@ TEST(Devices, ListAndShow) {
   const Outcome list = dopp("devices list");
   ASSERT_EQ(list.exit_code, 0);
   EXPECT_THAT(list.out, HasSubstr("uniform:"));
+  EXPECT_NE(list.out.front(), '\n');
   EXPECT_LE(widest_line(list.out), 100u) << list.out;
   EXPECT_THAT(json_keys(dopp("devices list --json").out), ElementsAre("presets"));
   const Workspace files;
