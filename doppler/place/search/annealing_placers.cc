@@ -1,35 +1,38 @@
 // `lns`: annealing over large neighbourhoods that follow the critical chain, devices and priorities
-// together. `anneal`: the same annealing with textbook moves of devices only. Both start from the
-// best list schedule. See annealing.h and neighborhood.h.
+// together, from list schedules and from `enumerative`, whose mapping of shards no series of small
+// moves would find. `anneal`: the same annealing with textbook moves of devices only, from the best
+// list schedule. See annealing.h and neighborhood.h.
+#include <span>
+
 #include "doppler/place/methods.h"
-#include "doppler/place/search/annealing.h"
+#include "doppler/place/search/starts.h"
 
 namespace doppler::place {
 namespace {
 
 class AnnealingPlacer : public Placer {
  public:
-  explicit AnnealingPlacer(AnnealingOptions options) : options_(options) {}
+  AnnealingPlacer(Neighborhood::Style style, std::span<const Starts::Maker> makers)
+      : style_(style), makers_(makers) {}
   bool uses_budget() const override { return true; }
 
   PlaceResult place(const cost::Problem& problem, const PlaceRequest& request) const override {
-    PlaceResult list_schedule = make_critical_path()->place(problem, request);
-    AnnealingOptions options = options_;
-    options.evaluations_before = list_schedule.evaluations;
-    AnnealingResult found = anneal(problem, request, schedule::best_bound(problem),
-                                   {std::move(list_schedule.placement)}, options);
-    return {.placement = std::move(found.placement),
-            .evaluations = found.evaluations,
-            .note = found.met_bound ? "stopped at the bound" : ""};
+    Starts starts(problem, request);
+    starts.add_all(makers_);
+    return starts.search({.style = style_});
   }
 
  private:
-  AnnealingOptions options_;
+  Neighborhood::Style style_;
+  std::span<const Starts::Maker> makers_;
 };
+
+constexpr Starts::Maker kLnsStarts[] = {make_critical_path, make_heft, make_enumerative};
+constexpr Starts::Maker kAnnealStarts[] = {make_critical_path};
 
 class Lns final : public AnnealingPlacer {
  public:
-  Lns() : AnnealingPlacer({.style = Neighborhood::Style::kGuided}) {}
+  Lns() : AnnealingPlacer(Neighborhood::Style::kGuided, kLnsStarts) {}
   std::string_view name() const override { return "lns"; }
   std::string_view summary() const override {
     return "large-neighbourhood search along the critical chain, devices and priorities";
@@ -38,7 +41,7 @@ class Lns final : public AnnealingPlacer {
 
 class Anneal final : public AnnealingPlacer {
  public:
-  Anneal() : AnnealingPlacer({.style = Neighborhood::Style::kPlain}) {}
+  Anneal() : AnnealingPlacer(Neighborhood::Style::kPlain, kAnnealStarts) {}
   std::string_view name() const override { return "anneal"; }
   std::string_view summary() const override {
     return "plain simulated annealing of the devices, a fair reference";
