@@ -33,6 +33,7 @@ void run(const PlaceRequest& request) {
   const place::Placer& method = methods.find(request.method);
   study::RunSettings settings = run_settings(request.search);
 
+  check_output(request.output);
   ProgressLine progress("reading " + request.graph);
   const auto problem =
       api::load_problem(request.graph, request.machine.devices, request.machine.problem);

@@ -26,6 +26,7 @@ void run(const SimulateRequest& request) {
                                          .barrier_time = request.barrier,
                                          .seed = request.seed,
                                          .interrupt = catch_interrupts()};
+  check_output(request.trace);
   ProgressLine progress("reading " + request.graph);
   const auto problem =
       api::load_problem(request.graph, request.machine.devices, request.machine.problem);

@@ -39,7 +39,10 @@ void write_quietly(std::string_view text) {
 
 void write_line(std::string_view kind, std::string_view message) {
   std::string line(message);
+  // One line, and no sequence that a terminal would obey, whatever names it quotes.
   std::replace(line.begin(), line.end(), '\n', ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');
   write_quietly(fmt::format("dopp: {}: {}\n", kind, line));
 }
 
@@ -50,6 +53,10 @@ constexpr std::size_t kLineWidth = 79;  // a narrower terminal wraps, a wider on
 
 void print(std::string_view text) {
   write_all(STDOUT_FILENO, text);
+}
+
+void check_output(const std::string& path) {
+  if (!path.empty() && path != kStandardOutput) check_writable(path);
 }
 
 void write_output(const std::string& path, std::string_view text) {

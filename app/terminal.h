@@ -15,6 +15,8 @@ void print(std::string_view text);
 
 // As the name of a file to write.
 inline constexpr std::string_view kStandardOutput = "-";
+// Throws SystemError where write_output() surely could not write there; empty: there is no file.
+void check_output(const std::string& path);
 // Writes a file whole or not at all, or to standard output where that is its name.
 void write_output(const std::string& path, std::string_view text);
 

@@ -93,6 +93,22 @@ void write_file(const std::string& path, std::string_view content) {
   if (!in_place && ::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to it");
 }
 
+void check_writable(const std::string& path) {
+  const auto fail = [&](const char* reason) {
+    throw SystemError(fmt::format("{}: cannot write: {}", path, reason));
+  };
+  struct stat info {};
+  const bool exists = ::stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) fail("is a directory");
+  // A regular file is replaced, which is its folder's business; anything else is written to.
+  std::string asked = path;
+  if (!exists || S_ISREG(info.st_mode)) {
+    asked = std::filesystem::path(path).parent_path().string();
+    asked += asked.empty() ? "." : "/.";  // the dot requires that it is a folder
+  }
+  if (::access(asked.c_str(), W_OK) != 0) fail(std::strerror(errno));
+}
+
 std::string file_stem(const std::string& path) {
   return std::filesystem::path(path).stem().string();
 }

@@ -140,8 +140,9 @@ TEST_F(Place, CtrlCAndTerminationKeepTheBest) {
 
 TEST_F(Place, BadOutputLeavesNothingBehind) {
   for (const char* output : {"missing/p.json", "g.json/p.json", "."}) {
+    // It shows before anything else, so that no search is lost: the graph does not even exist.
     const Outcome placed =
-        files_.dopp(std::string("place g.json --devices uniform:2 --method heft -o ") + output);
+        files_.dopp(std::string("place none.json --devices uniform:2 --method heft -o ") + output);
     EXPECT_EQ(placed.exit_code, 1);
     EXPECT_EQ(line_count(placed.err), 1u) << placed.err;
     EXPECT_EQ(placed.out, "");

@@ -51,6 +51,7 @@ TEST_F(BadUsage, CommandsAndOptions) {
   expect_bad_usage(files_.dopp("fly"), "fly");
   expect_bad_usage(files_.dopp("graph"), "dopp graph --help");
   expect_bad_usage(files_.dopp("graph fly"), "fly");
+  expect_bad_usage(files_.dopp("\x1b[31mfly"), "'?[31mfly'");  // terminals obey escapes
   expect_bad_usage(files_.dopp("place"), "required");
   expect_bad_usage(files_.dopp("place g.json"), "--devices");
   expect_bad_usage(files_.dopp("place g.json --devices uniform:2 --nonsense"), "--nonsense");
