@@ -98,19 +98,19 @@ void require_all(const JsonReader& reader, std::size_t position, const graph::Gr
 
 void warn_of_differences(const PlacementOrigin& made, const cost::Problem& problem,
                          std::vector<std::string>& warnings) {
-  if (made.graph_hash != problem.graph().hash()) {
+  if (made.graph_hash && made.graph_hash != problem.graph().hash()) {
     warnings.push_back("the placement was made for another version of this graph");
   }
-  if (made.topology_hash != problem.topology().hash()) {
+  if (made.topology_hash && made.topology_hash != problem.topology().hash()) {
     warnings.push_back(fmt::format("the placement was made for other devices ({})", made.devices));
   }
-  if (made.links != problem.links()) {
+  if (made.links && made.links != problem.links()) {
     warnings.push_back(fmt::format("the placement was made with links '{}', now they are '{}'",
-                                   links_name(made.links), links_name(problem.links())));
+                                   links_name(*made.links), links_name(problem.links())));
   }
-  if (made.costs != problem.costs()) {
+  if (made.costs && made.costs != problem.costs()) {
     warnings.push_back(fmt::format("the placement was made with costs '{}', now they are '{}'",
-                                   costs_name(made.costs), costs_name(problem.costs())));
+                                   costs_name(*made.costs), costs_name(problem.costs())));
   }
 }
 
@@ -152,10 +152,12 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
   JsonWriter json;
   json.begin_object();
   json.field("format", kFormat).field("version", kVersion);
-  json.field("graph", origin.graph).field("graph_hash", hash_to_string(origin.graph_hash));
+  json.field("graph", origin.graph);
+  if (origin.graph_hash) json.field("graph_hash", hash_to_string(*origin.graph_hash));
   json.field("devices", origin.devices);
-  json.field("topology_hash", hash_to_string(origin.topology_hash));
-  json.field("links", links_name(origin.links)).field("costs", costs_name(origin.costs));
+  if (origin.topology_hash) json.field("topology_hash", hash_to_string(*origin.topology_hash));
+  if (origin.links) json.field("links", links_name(*origin.links));
+  if (origin.costs) json.field("costs", costs_name(*origin.costs));
   json.field("method", origin.method).field("seed", origin.seed);
   if (origin.makespan) json.field("makespan", *origin.makespan);
   json.field("time_unit", origin.time_unit);

@@ -17,10 +17,11 @@ namespace doppler::schedule {
 struct PlacementOrigin {
   std::string graph;    // path
   std::string devices;  // spec
-  std::uint64_t graph_hash = 0;
-  std::uint64_t topology_hash = 0;
-  cost::LinkMode links = cost::LinkMode::kChannel;
-  cost::CostSource costs = cost::CostSource::kAutomatic;
+  // Absent where a file made by hand does not say.
+  std::optional<std::uint64_t> graph_hash = std::nullopt;
+  std::optional<std::uint64_t> topology_hash = std::nullopt;
+  std::optional<cost::LinkMode> links = std::nullopt;
+  std::optional<cost::CostSource> costs = std::nullopt;
   std::string method;
   std::uint64_t seed = 0;
   std::optional<double> makespan = std::nullopt;  // nominal
