@@ -1,0 +1,118 @@
+#include "support/tra.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "doppler/tra/gradient.h"
+
+namespace doppler::test {
+
+using tra::Blocks;
+using tra::Relation;
+
+Relation dense_input(const std::string& name, const tra::Dimensions& dimensions,
+                     tra::InputRole role) {
+  return tra::input(name, {tra::KeySet(), dimensions}, role);
+}
+
+std::map<std::string, Blocks> random_inputs(std::span<const Relation> roots, Rng& rng, double low,
+                                            double high) {
+  std::map<std::string, Blocks> result;
+  for (const Relation& relation : tra::in_order(roots)) {
+    if (relation->op != tra::Operator::kInput) continue;
+    Blocks& blocks = result[relation->name];
+    if (!blocks.empty()) continue;
+    for (std::size_t i = 0; i < relation->type.keys.size(); ++i) {
+      std::size_t size = 1;
+      for (const std::int64_t s : relation->type.block_shape(relation->type.keys.key(i))) {
+        size *= static_cast<std::size_t>(s);
+      }
+      std::vector<double> values(size);
+      for (double& v : values) v = low + (high - low) * rng.uniform();
+      blocks.push_back(std::move(values));
+    }
+  }
+  return result;
+}
+
+namespace {
+
+// Calls visit(block, element of the block, element of the whole) for every element.
+template <class Visit>
+void for_each_element(const tra::RelationType& type, const Visit& visit) {
+  for (std::size_t i = 0; i < type.keys.size(); ++i) {
+    const tra::Key key = type.keys.key(i);
+    const auto shape = type.block_shape(key);
+    std::vector<std::int64_t> at(shape.size(), 0);
+    std::size_t element = 0;
+    for (bool more = true; more; ++element) {
+      std::int64_t place = 0;
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        const tra::Dimension& dimension = type.dimensions[d];
+        place = place * dimension.size + dimension.begin(type.part(d, key)) + at[d];
+      }
+      visit(i, element, static_cast<std::size_t>(place));
+      more = false;
+      for (std::size_t d = shape.size(); d-- > 0;) {
+        more = ++at[d] < shape[d];
+        if (more) break;
+        at[d] = 0;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<double> whole(const tra::RelationType& type, const Blocks& blocks) {
+  std::vector<double> result(static_cast<std::size_t>(type.elements()));
+  for_each_element(type, [&](std::size_t block, std::size_t element, std::size_t place) {
+    result[place] = blocks[block][element];
+  });
+  return result;
+}
+
+Blocks split(const tra::RelationType& type, const std::vector<double>& values) {
+  Blocks result(type.keys.size());
+  for_each_element(type, [&](std::size_t block, std::size_t, std::size_t place) {
+    result[block].push_back(values[place]);
+  });
+  return result;
+}
+
+void expect_gradients(const Relation& loss, const std::vector<Relation>& wrt,
+                      const std::map<std::string, Blocks>& inputs, double tolerance) {
+  const std::vector<Relation> expressions = tra::gradients(loss, wrt);
+  const std::vector<Blocks> found = tra::interpret(expressions, inputs);
+  const Relation roots[] = {loss};
+  constexpr double kStep = 1e-5;
+  for (std::size_t w = 0; w < wrt.size(); ++w) {
+    ASSERT_EQ(tra::names(expressions[w]->type.dimensions), tra::names(wrt[w]->type.dimensions));
+    ASSERT_EQ(expressions[w]->type.keys.size(), wrt[w]->type.keys.size());
+    for (std::size_t b = 0; b < found[w].size(); ++b) {
+      // Components may stand in another order.
+      tra::Key key;
+      const tra::Key theirs = expressions[w]->type.keys.key(b);
+      for (const auto& component : wrt[w]->type.keys.components()) {
+        key.push_back(
+            theirs[static_cast<std::size_t>(expressions[w]->type.keys.find(component.name))]);
+      }
+      const auto block = static_cast<std::size_t>(wrt[w]->type.keys.position(key));
+      for (std::size_t i = 0; i < found[w][b].size(); ++i) {
+        auto moved = inputs;
+        double& x = moved.at(wrt[w]->name)[block][i];
+        const double at = x;
+        x = at + kStep;
+        const double up = tra::interpret(roots, moved)[0][0][0];
+        x = at - kStep;
+        const double down = tra::interpret(roots, moved)[0][0][0];
+        const double expected = (up - down) / (2 * kStep);
+        EXPECT_NEAR(found[w][b][i], expected, tolerance * std::max(1.0, std::abs(expected)))
+            << wrt[w]->name << " block " << block << " element " << i;
+      }
+    }
+  }
+}
+
+}  // namespace doppler::test
