@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "doppler/tra/gradient.h"
+#include "doppler/tra/operations.h"
 
 namespace doppler::test {
 
@@ -113,6 +114,38 @@ void expect_gradients(const Relation& loss, const std::vector<Relation>& wrt,
       }
     }
   }
+}
+
+// The sharded roots have the values of the roots.
+void expect_same_values(const std::vector<Relation>& roots, const tra::Sharding& sharding,
+                        const std::map<std::string, Blocks>& inputs) {
+  const std::vector<Relation> sharded = tra::shard(roots, sharding);
+  std::map<std::string, Blocks> split_inputs;
+  for (const Relation& relation : tra::in_order(sharded)) {
+    if (relation->op != tra::Operator::kInput) continue;
+    split_inputs[relation->name] = split(relation->type, inputs.at(relation->name)[0]);
+  }
+  const std::vector<Blocks> expected = tra::interpret(roots, inputs);
+  const std::vector<Blocks> found = tra::interpret(sharded, split_inputs);
+  for (std::size_t r = 0; r < roots.size(); ++r) {
+    const std::vector<double> all = whole(sharded[r]->type, found[r]);
+    ASSERT_EQ(all.size(), expected[r][0].size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_NEAR(all[i], expected[r][0][i], 1e-9 * (1 + std::abs(expected[r][0][i])))
+          << "root " << r << " element " << i;
+    }
+  }
+}
+
+Relation Attention::build() const {
+  using namespace tra;
+  const Relation q = rotary(contract(x, wq, {"s", "h", "d"}), "s", "d");
+  const Relation k = rename(rotary(contract(x, wk, {"s", "h", "d"}), "s", "d"), {{"s", "t"}});
+  const Relation v = rename(contract(x, wv, {"s", "h", "d"}), {{"s", "t"}});
+  const Relation scores = causal_fill(scale(contract(q, k, {"h", "s", "t"}), 0.5), "s", "t", -1e9);
+  const Relation e = apply("exp", subtract(scores, max(scores, {"t"})));
+  const Relation weights = divide(e, sum(e, {"t"}));
+  return contract(contract(weights, v, {"s", "h", "d"}), wo, {"s", "e"});
 }
 
 }  // namespace doppler::test

@@ -8,6 +8,7 @@
 #include "doppler/base/rng.h"
 #include "doppler/tra/expression.h"
 #include "doppler/tra/interpreter.h"
+#include "doppler/tra/sharding.h"
 
 namespace doppler::test {
 
@@ -29,5 +30,21 @@ tra::Blocks split(const tra::RelationType& type, const std::vector<double>& valu
 // in `wrt`; a failed expectation says where they differ.
 void expect_gradients(const tra::Relation& loss, const std::vector<tra::Relation>& wrt,
                       const std::map<std::string, tra::Blocks>& inputs, double tolerance = 1e-6);
+
+// Sharded, the roots keep their values. Inputs have no keys.
+void expect_same_values(const std::vector<tra::Relation>& roots, const tra::Sharding& sharding,
+                        const std::map<std::string, tra::Blocks>& inputs);
+
+// Causal attention with rotary embeddings, small and of sizes that few numbers divide.
+struct Attention {
+  tra::Relation x = dense_input("x", {{"s", 5}, {"e", 6}});
+  tra::Relation wq = dense_input("wq", {{"e", 6}, {"h", 3}, {"d", 4}}, tra::InputRole::kParameter);
+  tra::Relation wk = dense_input("wk", {{"e", 6}, {"h", 3}, {"d", 4}}, tra::InputRole::kParameter);
+  tra::Relation wv = dense_input("wv", {{"e", 6}, {"h", 3}, {"d", 4}}, tra::InputRole::kParameter);
+  tra::Relation wo = dense_input("wo", {{"h", 3}, {"d", 4}, {"e", 6}}, tra::InputRole::kParameter);
+  tra::Relation out = build();
+
+  tra::Relation build() const;
+};
 
 }  // namespace doppler::test

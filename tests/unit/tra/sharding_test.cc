@@ -11,59 +11,16 @@ namespace {
 
 using test::dense_input;
 using test::random_inputs;
-using test::split;
-using test::whole;
-
-// The sharded roots have the values of the roots.
-void expect_same(const std::vector<Relation>& roots, const Sharding& sharding,
-                 const std::map<std::string, Blocks>& inputs) {
-  const std::vector<Relation> sharded = shard(roots, sharding);
-  std::map<std::string, Blocks> split_inputs;
-  for (const Relation& relation : in_order(sharded)) {
-    if (relation->op != Operator::kInput) continue;
-    split_inputs[relation->name] = split(relation->type, inputs.at(relation->name)[0]);
-  }
-  const std::vector<Blocks> expected = interpret(roots, inputs);
-  const std::vector<Blocks> found = interpret(sharded, split_inputs);
-  for (std::size_t r = 0; r < roots.size(); ++r) {
-    const std::vector<double> all = whole(sharded[r]->type, found[r]);
-    ASSERT_EQ(all.size(), expected[r][0].size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      EXPECT_NEAR(all[i], expected[r][0][i], 1e-9 * (1 + std::abs(expected[r][0][i])))
-          << "root " << r << " element " << i;
-    }
-  }
-}
-
-struct Attention {
-  Relation x = dense_input("x", {{"s", 5}, {"e", 6}});
-  Relation wq = dense_input("wq", {{"e", 6}, {"h", 3}, {"d", 4}}, InputRole::kParameter);
-  Relation wk = dense_input("wk", {{"e", 6}, {"h", 3}, {"d", 4}}, InputRole::kParameter);
-  Relation wv = dense_input("wv", {{"e", 6}, {"h", 3}, {"d", 4}}, InputRole::kParameter);
-  Relation wo = dense_input("wo", {{"h", 3}, {"d", 4}, {"e", 6}}, InputRole::kParameter);
-  Relation out = build();
-
-  Relation build() const {
-    const Relation q = rotary(contract(x, wq, {"s", "h", "d"}), "s", "d");
-    const Relation k = rename(rotary(contract(x, wk, {"s", "h", "d"}), "s", "d"), {{"s", "t"}});
-    const Relation v = rename(contract(x, wv, {"s", "h", "d"}), {{"s", "t"}});
-    const Relation scores =
-        causal_fill(scale(contract(q, k, {"h", "s", "t"}), 0.5), "s", "t", -1e9);
-    const Relation e = apply("exp", subtract(scores, max(scores, {"t"})));
-    const Relation weights = divide(e, sum(e, {"t"}));
-    return contract(contract(weights, v, {"s", "h", "d"}), wo, {"s", "e"});
-  }
-};
 
 class AttentionSharding : public testing::TestWithParam<std::map<std::string, std::int64_t>> {};
 
 TEST_P(AttentionSharding, GivesTheSameForwardAndBackward) {
-  const Attention a;
+  const test::Attention a;
   const Relation loss = sum(multiply(a.out, a.out), {"s", "e"});
   std::vector<Relation> roots = gradients(loss, std::vector{a.wq, a.wk, a.wv, a.wo});
   roots.push_back(a.out);
   Rng rng(1);
-  expect_same(roots, shard_by_name(GetParam()), random_inputs(roots, rng, -1, 1));
+  test::expect_same_values(roots, shard_by_name(GetParam()), random_inputs(roots, rng, -1, 1));
 }
 
 using Parts = std::map<std::string, std::int64_t>;
@@ -84,7 +41,7 @@ TEST(Sharding, EmbeddingByRowsAndColumns) {
   inputs.at("index")[0] = {6, 0, 3, 3, 2};
   for (const Parts& parts :
        {Parts{{"v", 3}}, Parts{{"s", 2}, {"e", 3}}, Parts{{"v", 2}, {"s", 5}, {"e", 2}}}) {
-    expect_same(roots, shard_by_name(parts), inputs);
+    test::expect_same_values(roots, shard_by_name(parts), inputs);
   }
 }
 
@@ -100,7 +57,7 @@ TEST(Sharding, OperandsAreSplitAnewWhereOperationsDiffer) {
   };
   Rng rng(3);
   const std::vector<Relation> roots{w};
-  expect_same(roots, sharding, random_inputs(roots, rng));
+  test::expect_same_values(roots, sharding, random_inputs(roots, rng));
 }
 
 // Random expressions under random shardings, each operation with its own.
@@ -158,7 +115,7 @@ TEST(Sharding, RandomExpressionsKeepTheirValues) {
                                         static_cast<double>(seed))) %
                  4;
     };
-    expect_same(roots, sharding, random_inputs(roots, rng));
+    test::expect_same_values(roots, sharding, random_inputs(roots, rng));
   }
 }
 
