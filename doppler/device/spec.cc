@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "doppler/base/closest.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/device/presets.h"
@@ -31,32 +32,6 @@ char lower(char c) {
 bool same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return lower(x) == lower(y); });
-}
-
-// Letters to insert, delete or replace, whatever their case.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(a[i]) != lower(b[j]) ? 1 : 0);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
-
-// The few candidates nearest to `text`, best first; equal ones in the order given.
-std::vector<std::string> closest(std::string_view text, std::vector<std::string> candidates) {
-  constexpr std::size_t kShown = 3;
-  std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(text, a) < edit_distance(text, b);
-  });
-  if (candidates.size() > kShown) candidates.resize(kShown);
-  return candidates;
 }
 
 // The number that `text` starts with, which is removed. One too large to hold becomes the largest,
