@@ -39,6 +39,8 @@ OUTSIDE = [
     ("CLI/", lambda path: path.startswith("app/"), "CLI11 belongs to app/ only"),
     ("metis.h", lambda path: path.startswith("doppler/place/") and path.endswith(".cc"),
      "METIS belongs to the sources of doppler/place only"),
+    ("cblas.h", lambda path: path.startswith("doppler/kernel/cpu/") and path.endswith(".cc"),
+     "OpenBLAS belongs to the sources of doppler/kernel/cpu only"),
     ("fmt/", lambda path: not (path.startswith("doppler/") and path.endswith(".h")),
      "headers of the library do not include fmt"),
     ("iostream", lambda path: not path.startswith("doppler/"), "the library never prints"),

@@ -9,10 +9,11 @@
 namespace doppler::kernel {
 
 using Shape = std::vector<std::int64_t>;
+using Attributes = std::vector<std::pair<std::string, std::string>>;  // in the order given
 
 struct KernelCall {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> attributes;  // in the order given
+  Attributes attributes;
   std::vector<Shape> inputs;
   std::vector<Shape> outputs;
 

@@ -1,0 +1,112 @@
+// The functions of the unary kernels with their first and second derivatives, and what several
+// kernels share. Each is written so that float and double both work.
+#pragma once
+
+#include <cmath>
+
+namespace doppler::kernel::cpu {
+
+// The larger of two; not a number where either is not.
+template <class T>
+T larger(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+
+struct Exp {
+  static auto value(auto x) { return std::exp(x); }
+  static auto first(auto x) { return std::exp(x); }
+  static auto second(auto x) { return std::exp(x); }
+};
+
+struct Log {
+  static auto value(auto x) { return std::log(x); }
+  static auto first(auto x) { return 1 / x; }
+  static auto second(auto x) { return -1 / (x * x); }
+};
+
+struct Sqrt {
+  static auto value(auto x) { return std::sqrt(x); }
+  static auto first(auto x) { return 1 / (2 * std::sqrt(x)); }
+  static auto second(auto x) { return -1 / (4 * x * std::sqrt(x)); }
+};
+
+struct Rsqrt {
+  static auto value(auto x) { return 1 / std::sqrt(x); }
+  static auto first(auto x) { return -1 / (2 * x * std::sqrt(x)); }
+  static auto second(auto x) { return 3 / (4 * x * x * std::sqrt(x)); }
+};
+
+// The derivative at 0 is taken as 0.
+struct Relu {
+  template <class T>
+  static T value(T x) {
+    return x < 0 ? T{0} : x;
+  }
+  template <class T>
+  static T first(T x) {
+    return x > 0 ? T{1} : T{0};
+  }
+  template <class T>
+  static T second(T) {
+    return T{0};
+  }
+};
+
+struct Sigmoid {
+  static auto value(auto x) { return 1 / (1 + std::exp(-x)); }
+  static auto first(auto x) {
+    const auto s = value(x);
+    return s * (1 - s);
+  }
+  static auto second(auto x) {
+    const auto s = value(x);
+    return s * (1 - s) * (1 - 2 * s);
+  }
+};
+
+struct Silu {
+  static auto value(auto x) { return x * Sigmoid::value(x); }
+  static auto first(auto x) {
+    const auto s = Sigmoid::value(x);
+    return s * (1 + x * (1 - s));
+  }
+  static auto second(auto x) {
+    const auto s = Sigmoid::value(x);
+    return s * (1 - s) * (2 + x * (1 - 2 * s));
+  }
+};
+
+struct Gelu {
+  // The normal distribution; erfc, since 1 + erf cancels far below 0.
+  template <class T>
+  static T cumulative(T x) {
+    return T(0.5) * std::erfc(-x * T(0.70710678118654752440));  // 1 / sqrt 2
+  }
+  template <class T>
+  static T density(T x) {
+    return T(0.39894228040143267794) * std::exp(T(-0.5) * x * x);  // 1 / sqrt(2 pi)
+  }
+  static auto value(auto x) { return x * cumulative(x); }
+  static auto first(auto x) { return cumulative(x) + x * density(x); }
+  static auto second(auto x) { return density(x) * (2 - x * x); }
+};
+
+struct Tanh {
+  static auto value(auto x) { return std::tanh(x); }
+  static auto first(auto x) {
+    const auto t = std::tanh(x);
+    return 1 - t * t;
+  }
+  static auto second(auto x) {
+    const auto t = std::tanh(x);
+    return -2 * t * (1 - t * t);
+  }
+};
+
+struct Reciprocal {
+  static auto value(auto x) { return 1 / x; }
+  static auto first(auto x) { return -1 / (x * x); }
+  static auto second(auto x) { return 2 / (x * x * x); }
+};
+
+}  // namespace doppler::kernel::cpu

@@ -1,0 +1,58 @@
+#include "doppler/kernel/registry.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "doppler/base/closest.h"
+#include "doppler/base/error.h"
+#include "doppler/kernel/contract.h"
+#include "doppler/kernel/elementwise.h"
+#include "doppler/kernel/lookup.h"
+#include "doppler/kernel/masking.h"
+#include "doppler/kernel/rearrange.h"
+#include "doppler/kernel/reduce.h"
+#include "doppler/kernel/rotary.h"
+#include "doppler/kernel/unary.h"
+#include "doppler/kernel/update.h"
+#include "doppler/kernel/window.h"
+
+namespace doppler::kernel {
+
+void Registry::add(Kernel kernel) {
+  DOPPLER_CHECK(find(kernel.name()) == nullptr);
+  kernels_.push_back(std::move(kernel));
+}
+
+const Kernel* Registry::find(std::string_view name) const {
+  const auto at = std::find_if(kernels_.begin(), kernels_.end(),
+                               [&](const Kernel& kernel) { return kernel.name() == name; });
+  return at == kernels_.end() ? nullptr : &*at;
+}
+
+const Kernel& Registry::at(std::string_view name) const {
+  if (const Kernel* kernel = find(name)) return *kernel;
+  throw InputError(fmt::format("unknown kernel '{}'; closest: {}", name,
+                               fmt::join(closest(name, names()), ", ")));
+}
+
+std::vector<std::string> Registry::names() const {
+  std::vector<std::string> names;
+  for (const Kernel& kernel : kernels_) names.emplace_back(kernel.name());
+  return names;
+}
+
+Registry default_kernels() {
+  Registry registry;
+  for (const auto& family :
+       {contract_kernels(), elementwise_kernels(), unary_kernels(), reduce_kernels(),
+        rearrange_kernels(), window_kernels(), rotary_kernels(), masking_kernels(),
+        lookup_kernels(), update_kernels()}) {
+    for (const Kernel& kernel : family) registry.add(kernel);
+  }
+  return registry;
+}
+
+}  // namespace doppler::kernel
