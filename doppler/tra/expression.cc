@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <unordered_set>
 
 #include "doppler/base/error.h"
@@ -106,6 +107,36 @@ std::string renamed(const Renaming& renaming, const std::string& name) {
 }
 
 }  // namespace
+
+Relation& Relation::operator=(const Relation& other) {
+  Relation copy = other;
+  std::swap(expression_, copy.expression_);
+  return *this;
+}
+
+Relation& Relation::operator=(Relation&& other) noexcept {
+  std::swap(expression_, other.expression_);
+  return *this;
+}
+
+Relation::~Relation() {
+  if (expression_.use_count() != 1 || expression_->operands.empty()) return;
+  std::vector<Relation> last;  // handles that nothing else will see again
+  // Nobody else can reach an expression with one handle, so its operands may be taken away. The
+  // fence orders this after whatever other threads did before they let go of theirs.
+  const auto take_operands = [&last](const std::shared_ptr<const Expression>& owner) {
+    std::atomic_thread_fence(std::memory_order_acquire);
+    auto& operands = const_cast<Expression&>(*owner).operands;
+    for (Relation& operand : operands) last.push_back(std::move(operand));
+    operands.clear();
+  };
+  take_operands(expression_);
+  while (!last.empty()) {
+    const std::shared_ptr<const Expression> owner = std::move(last.back().expression_);
+    last.pop_back();
+    if (owner.use_count() == 1) take_operands(owner);
+  }
+}
 
 std::string_view operator_name(Operator op) {
   switch (op) {

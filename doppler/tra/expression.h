@@ -21,10 +21,16 @@ namespace doppler::tra {
 
 struct Expression;
 
-// A handle on an expression; copies share it.
+// A handle on an expression; copies share it. The last one takes the expression and what only it
+// needs with it, without recursion: programs of many layers are deep.
 class Relation {
  public:
   explicit Relation(Expression expression);
+  Relation(const Relation&) = default;
+  Relation(Relation&&) noexcept = default;
+  Relation& operator=(const Relation& other);
+  Relation& operator=(Relation&& other) noexcept;
+  ~Relation();
 
   const Expression* operator->() const { return expression_.get(); }
   const Expression& operator*() const { return *expression_; }
@@ -66,7 +72,7 @@ struct Expression {
 };
 
 inline Relation::Relation(Expression expression)
-    : expression_(std::make_shared<const Expression>(std::move(expression))) {}
+    : expression_(std::make_shared<Expression>(std::move(expression))) {}
 
 std::string_view operator_name(Operator op);
 
