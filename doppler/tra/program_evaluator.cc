@@ -19,7 +19,7 @@ using Syntax = syntax::Expression;
 
 // Names of operations are for people; a longer one is not made longer still.
 constexpr std::size_t kLongestOperationName = 200;
-constexpr std::int64_t kKeysPerStep = 1000;
+constexpr std::int64_t kKeysPerStep = 100;
 constexpr std::int64_t kLargestInteger = std::int64_t{1} << 53;  // doubles hold all up to it
 
 std::string joined(const std::string& prefix, const std::string& name) {

@@ -12,7 +12,8 @@
 
 namespace doppler::tra {
 
-// Statements and operations that may be executed; a thousand keys of a relation count as one more.
+// Statements and operations that may be executed; every hundred keys that a relation could have
+// count as one more.
 inline constexpr std::int64_t kMostProgramSteps = 200'000;
 inline constexpr std::size_t kMostProgramDimensions = 1000;
 // Of one value: kernels name dimensions by 52 letters, and two operands share them.
