@@ -1,6 +1,7 @@
 // What mistakes in programs are answered with: the whole message, with the place.
 #include <gtest/gtest.h>
 
+#include "doppler/base/file.h"
 #include "doppler/tra/program_text.h"
 #include "support/errors.h"
 
@@ -318,8 +319,8 @@ TEST(ProgramError, CaretsStandBelowTheirPlace) {
   for (int i = 0; i < 50; ++i) line += " + 1";
   EXPECT_EQ(error_of_text(line + " + bad" + line.substr(5)),
             "p.tp:1:209: unknown name 'bad'\n"
-            "  ... + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + bad"
-            " + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 +...\n"
+            "  ...1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + bad"
+            " + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 ...\n"
             "                                                                 ^");
 }
 
@@ -350,6 +351,18 @@ TEST(ProgramError, OfKeys) {
             "p.tp:3:8: the loss must be a single number, this is [] over (k: 2); use aggregate\n"
             "  loss = sum(a)\n"
             "         ^");
+}
+
+// The first program of the page, with the mistake that the page shows.
+TEST(ProgramError, IsAsDocumented) {
+  const std::string page = read_file(DOPPLER_SOURCE "/docs/formats/program.md");
+  const std::size_t begin = page.find("```\n") + 4;
+  std::string text = page.substr(begin, page.find("```", begin) - begin);
+  EXPECT_EQ(test::error_of([&] { parse_program("mlp.tp", text); }), "no error");
+  const std::size_t line = text.find("h = ");
+  text.replace(line, text.find('\n', line) - line, "h = relu(einsum(x, w1 -> [batch, classes]))");
+  const std::string error = test::error_of([&] { parse_program("mlp.tp", text); });
+  EXPECT_NE(page.find("```\n" + error + "\n```\n"), std::string::npos) << error;
 }
 
 }  // namespace
