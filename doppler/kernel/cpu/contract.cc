@@ -122,6 +122,11 @@ class ContractRunnable final : public Runnable<T> {
 }  // namespace
 
 template <class T>
+std::unique_ptr<Runnable<T>> run_plan(ContractPlan plan, const LabelSizes& sizes) {
+  return std::make_unique<ContractRunnable<T>>(std::move(plan), sizes);
+}
+
+template <class T>
 std::unique_ptr<Runnable<T>> bind_contract(const KernelCall& call) {
   if (call.name != "contract") return nullptr;
   const Contract contract = parse_call(call, parse_contract);
@@ -131,9 +136,11 @@ std::unique_ptr<Runnable<T>> bind_contract(const KernelCall& call) {
       std::fill_n(outputs[0], count, T{0});  // sums over nothing
     });
   }
-  return std::make_unique<ContractRunnable<T>>(plan_contract(contract.spec), contract.spec.sizes);
+  return run_plan<T>(plan_contract(contract.spec), contract.spec.sizes);
 }
 
+template std::unique_ptr<Runnable<float>> run_plan<float>(ContractPlan, const LabelSizes&);
+template std::unique_ptr<Runnable<double>> run_plan<double>(ContractPlan, const LabelSizes&);
 template std::unique_ptr<Runnable<float>> bind_contract<float>(const KernelCall&);
 template std::unique_ptr<Runnable<double>> bind_contract<double>(const KernelCall&);
 

@@ -174,17 +174,14 @@ ContractPlan loop_plan(ContractPlan plan, const std::string& summed, const Label
 
 }  // namespace
 
-ContractPlan plan_contract(const EinsumSpec& spec) {
+std::vector<ContractPlan> contract_plans(const EinsumSpec& spec) {
   const LabelSizes& sizes = spec.sizes;
   // Dimensions of size 1 change no layout.
   const auto relevant = [&](const std::string& labels) {
     return filter(labels, [&](char label) { return sizes[label] != 1; });
   };
   const std::string given[2] = {relevant(spec.inputs[0]), relevant(spec.inputs[1])};
-  std::optional<ContractPlan> best;
-  const auto consider = [&](std::optional<ContractPlan> plan) {
-    if (plan && (!best || plan->cost < best->cost)) best = std::move(plan);
-  };
+  std::vector<ContractPlan> plans;
   for (const bool swapped : {false, true}) {
     ContractPlan start;
     start.swapped = swapped;
@@ -201,16 +198,24 @@ ContractPlan plan_contract(const EinsumSpec& spec) {
     const std::string rows = filter(start.out, [&](char label) { return !has(start.b, label); });
     const std::string columns = filter(start.out, [&](char label) { return !has(start.a, label); });
     const std::string summed = filter(start.a, [&](char label) { return !has(start.out, label); });
-    if (!swapped) consider(loop_plan(start, summed, sizes));
+    if (!swapped) plans.push_back(loop_plan(start, summed, sizes));
     for (const Split& row_split : splits(rows, start.a, start.out, sizes)) {
       for (const Split& column_split : splits(columns, start.b, start.out, sizes)) {
         for (const Split& sum_split : splits(summed, start.a, start.b, sizes)) {
-          consider(gemm_plan(start, batch, row_split, column_split, sum_split, sizes));
+          auto plan = gemm_plan(start, batch, row_split, column_split, sum_split, sizes);
+          if (plan) plans.push_back(std::move(*plan));
         }
       }
     }
   }
-  return *best;
+  return plans;
+}
+
+ContractPlan plan_contract(const EinsumSpec& spec) {
+  std::vector<ContractPlan> plans = contract_plans(spec);
+  return std::move(*std::min_element(
+      plans.begin(), plans.end(),
+      [](const ContractPlan& a, const ContractPlan& b) { return a.cost < b.cost; }));
 }
 
 }  // namespace doppler::kernel::cpu

@@ -8,10 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "doppler/kernel/cpu/gemm.h"
 #include "doppler/kernel/cpu/loop_nest.h"
+#include "doppler/kernel/cpu/runnable.h"
 #include "doppler/kernel/einsum_spec.h"
 
 namespace doppler::kernel::cpu {
@@ -37,8 +40,14 @@ struct ContractPlan {
   double cost = 0.0;  // a rough estimate in nanoseconds, to choose between plans
 };
 
-// The plan with the lowest estimate. REQUIRES: two inputs, whose labels include the output's; no
-// label has size 0.
+// The plans worth considering; at least one. REQUIRES: two inputs, whose labels include the
+// output's; no label has size 0.
+std::vector<ContractPlan> contract_plans(const EinsumSpec& spec);
+// The one of these with the lowest estimate, the first of equal ones.
 ContractPlan plan_contract(const EinsumSpec& spec);
+
+// Runs a plan made for these sizes.
+template <class T>
+std::unique_ptr<Runnable<T>> run_plan(ContractPlan plan, const LabelSizes& sizes);
 
 }  // namespace doppler::kernel::cpu
