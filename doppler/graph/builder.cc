@@ -40,6 +40,7 @@ void GraphBuilder::reserve(std::size_t nodes, std::size_t tensors, std::size_t e
   g.node_op_.reserve(nodes);
   for (auto* column : {&g.tensor_bytes_, &g.tensor_time_}) column->reserve(tensors);
   g.tensor_producer_.reserve(tensors);
+  produced_.reserve(tensors);
   edges_.reserve(edges);
 }
 
@@ -111,6 +112,7 @@ TensorId GraphBuilder::add_tensor(TensorSpec spec) {
   g.tensor_names_.ends.push_back(g.tensor_names_.characters.size());
   g.tensor_role_.push_back(spec.role);
   g.tensor_producer_.push_back(spec.producer);
+  if (spec.producer.valid()) produced_.emplace_back(spec.producer, tensor);
   g.tensor_bytes_.push_back(bytes);
   g.tensor_time_.push_back(time);
   g.tensor_output_.push_back(spec.output ? 1 : 0);
@@ -145,6 +147,7 @@ void GraphBuilder::set_producer(TensorId tensor, NodeId producer) {
                                  graph_.node_name(producer)));
   }
   current = producer;
+  produced_.emplace_back(producer, tensor);
 }
 
 void GraphBuilder::connect(TensorId tensor, NodeId consumer, std::optional<double> transfer_time) {
@@ -247,9 +250,7 @@ void GraphBuilder::build_edges() {
     for (const Edge& edge : edges_) visit(edge.consumer.index(), edge.tensor);
   });
   g.node_outputs_ = Csr<TensorId>::build(node_count(), [&](const auto& visit) {
-    for (std::size_t t = 0; t < tensor_count(); ++t) {
-      if (g.tensor_producer_[t].valid()) visit(g.tensor_producer_[t].index(), TensorId::of(t));
-    }
+    for (const auto& [node, tensor] : produced_) visit(node.index(), tensor);
   });
 
   const auto before = [](const Edge& a, const Edge& b) {

@@ -64,7 +64,8 @@ class GraphBuilder {
 
   NodeId add_node(NodeSpec spec);
   TensorId add_tensor(TensorSpec spec);
-  // For readers that meet a tensor before its producer. REQUIRES: the role is kValue.
+  // For readers that meet a tensor before its producer. REQUIRES: the role is kValue. A producer's
+  // outputs are in the order in which they were given to it, here or by add_tensor.
   void set_producer(TensorId tensor, NodeId producer);
   // For readers that meet a value before the parameter it overwrites.
   void set_updates(TensorId value, TensorId parameter);
@@ -103,6 +104,7 @@ class GraphBuilder {
 
   Graph graph_;
   std::vector<Edge> edges_;
+  std::vector<std::pair<NodeId, TensorId>> produced_;  // in the order given
   std::vector<std::pair<NodeId, TimeForKind>> times_;
   std::unordered_map<std::string, std::uint32_t> op_index_, kind_index_, meta_index_;
 };

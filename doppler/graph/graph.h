@@ -76,7 +76,7 @@ class Graph {
   const kernel::KernelCall* kernel_call(NodeId node) const;
   std::optional<MetaMembership> meta_op(NodeId node) const;
   std::span<const std::string> meta_op_names() const { return meta_ops_; }
-  // Operands in order; a tensor may stand more than once.
+  // Operands and results in order; an operand may stand more than once.
   std::span<const TensorId> inputs(NodeId node) const { return node_inputs_[node.index()]; }
   std::span<const TensorId> outputs(NodeId node) const { return node_outputs_[node.index()]; }
 

@@ -96,6 +96,18 @@ TEST(GraphJson, WritingAndReadingBackLosesNothing) {
             written);  // also what the hash leaves out: names, kernel calls
 }
 
+// Kernels tell results apart by their order, which need not be that of the tensors.
+TEST(GraphJson, KeepsTheOrderOfOutputs) {
+  const Graph graph =
+      read_graph_json("g.json", file_with(R"({"name": "n", "outputs": ["c", "a", "b"]})",
+                                          R"({"name": "a"}, {"name": "b"}, {"name": "c"})"));
+  EXPECT_THAT(graph.outputs(NodeId(0)),
+              testing::ElementsAre(TensorId(2), TensorId(0), TensorId(1)));
+  const Graph again = read_graph_json("g.json", write_graph_json(graph));
+  EXPECT_THAT(again.outputs(NodeId(0)),
+              testing::ElementsAre(TensorId(2), TensorId(0), TensorId(1)));
+}
+
 TEST(GraphJson, WritesOneNodeOnEachLine) {
   GraphBuilder builder;
   const NodeId a = builder.add_node({.name = "a", .time = 1.0});
