@@ -2,7 +2,6 @@
 // out, and every expression becomes one of the algebra.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -11,14 +10,6 @@
 #include "doppler/tra/program_syntax.h"
 
 namespace doppler::tra {
-
-// Statements and operations that may be executed; every hundred keys that a relation could have
-// count as one more.
-inline constexpr std::int64_t kMostProgramSteps = 200'000;
-inline constexpr std::size_t kMostProgramDimensions = 1000;
-// Of one value: kernels name dimensions by 52 letters, and two operands share them.
-inline constexpr std::size_t kMostValueDimensions = 26;
-inline constexpr std::size_t kDeepestCall = 64;
 
 // `library` has functions only. `sizes` replaces sizes of declared dimensions. Throws InputError
 // that shows the place.

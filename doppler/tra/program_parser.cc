@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "doppler/base/error.h"
 #include "doppler/tra/program_lexer.h"
@@ -128,8 +129,9 @@ class Parser {
     }
     if (token.is_keyword("repeat")) return {at, repeat()};
     if (token.is_keyword("fn")) lexer_.fail_at(at, "a function can only stand outside of others");
-    if (token.is_keyword("return"))
+    if (token.is_keyword("return")) {
       lexer_.fail_at(at, "return must be the last line of a function");
+    }
     if (token.is_keyword("end")) lexer_.fail_at(at, "there is nothing to end here");
     fail_expected("a statement");
   }
@@ -216,13 +218,12 @@ class Parser {
     Name function_name = plain_name("the name of a function");
     const std::size_t opened = take("(");
     std::vector<Name> parameters;
+    std::set<std::string> seen;
     if (!lexer_.peek().is(")")) {
       do {
         Name parameter = plain_name("the name of an argument");
-        for (const Name& other : parameters) {
-          if (other.text == parameter.text) {
-            lexer_.fail_at(parameter.at, fmt::format("'{}' stands twice", parameter.text));
-          }
+        if (!seen.insert(parameter.text).second) {
+          lexer_.fail_at(parameter.at, fmt::format("'{}' stands twice", parameter.text));
         }
         parameters.push_back(std::move(parameter));
       } while (take_if(","));

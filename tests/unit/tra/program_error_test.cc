@@ -359,7 +359,7 @@ TEST(ProgramError, IsAsDocumented) {
   const std::size_t begin = page.find("```\n") + 4;
   std::string text = page.substr(begin, page.find("```", begin) - begin);
   EXPECT_EQ(test::error_of([&] { parse_program("mlp.tp", text); }), "no error");
-  const std::size_t line = text.find("h = ");
+  const std::size_t line = text.find("\nh = ") + 1;
   text.replace(line, text.find('\n', line) - line, "h = relu(einsum(x, w1 -> [batch, classes]))");
   const std::string error = test::error_of([&] { parse_program("mlp.tp", text); });
   EXPECT_NE(page.find("```\n" + error + "\n```\n"), std::string::npos) << error;

@@ -3,8 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "doppler/base/rng.h"
-#include "doppler/tra/program_evaluator.h"
-#include "doppler/tra/program_lexer.h"
 #include "doppler/tra/program_parser.h"
 #include "doppler/tra/program_text.h"
 #include "support/errors.h"
@@ -13,7 +11,6 @@ namespace doppler::tra {
 namespace {
 
 using testing::HasSubstr;
-using testing::StartsWith;
 
 const std::string kStart = "dim i = 2\ninput x[i]\n";
 
@@ -104,9 +101,25 @@ TEST(ProgramLimits, Dimensions) {
               HasSubstr("more than 1000 dimensions"));
   std::string text = "repeat 30 as i\n  dim d{i} = 1\n  input x{i}[d{i}]\nend\ny = x0\n";
   for (int i = 1; i < 30; ++i) text += "y = y * x" + std::to_string(i) + "\n";
-  EXPECT_THAT(error_of_text(text), HasSubstr("a value of 27 dimensions; the most is 26"));
+  EXPECT_THAT(error_of_text(text), HasSubstr("a value with 27 dimensions; the most is 26"));
+  EXPECT_THAT(error_of_text(kStart + "y = einsum(x, x -> [" + repeated("i, ", 300'000) + "i])\n"),
+              HasSubstr("a value with 300001 dimensions; the most is 26"));
   EXPECT_THAT(error_of_text("dim a = 2000000000, b = 2000000000\ninput x[a, b]\n"),
               HasSubstr("elements, the most is"));
+}
+
+// Long lists must not cost the square of their length.
+TEST(ProgramLimits, Lists) {
+  std::string keys, arguments;
+  for (int i = 0; i < 90'000; ++i) {
+    keys += "k" + std::to_string(i) + ": 1, ";
+    arguments += "a" + std::to_string(i) + ", ";
+  }
+  EXPECT_THAT(error_of_text(kStart + "input y<" + keys + "last: 1>[i]\n"),
+              HasSubstr("a value with 90001 key components; the most is 26"));
+  EXPECT_THAT(error_of_text("fn f(" + arguments + "a7)\n"), HasSubstr("'a7' stands twice"));
+  EXPECT_EQ(error_of_text(kStart + "repeat 30000 as n\n  y{n} = x\n  output y{n}\nend\n"),
+            "no error");
 }
 
 TEST(ProgramLimits, Names) {
