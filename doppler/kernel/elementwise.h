@@ -2,7 +2,6 @@
 // the reductions of partial results `add_n` and `max_n`.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>

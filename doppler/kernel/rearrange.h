@@ -1,6 +1,7 @@
 // Kernels that only move elements: `permute`, `broadcast`, and `fill`, which makes them.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "doppler/kernel/call_reader.h"

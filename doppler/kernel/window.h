@@ -2,7 +2,7 @@
 // transpose of slice), `concat` puts tensors side by side.
 #pragma once
 
-#include <string_view>
+#include <cstddef>
 #include <vector>
 
 #include "doppler/kernel/call_reader.h"

@@ -1,6 +1,7 @@
 #include "doppler/kernel/cpu/contract_plan.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string_view>

@@ -1,5 +1,6 @@
 #include "doppler/kernel/elementwise.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "doppler/base/error.h"

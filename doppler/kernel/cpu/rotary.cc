@@ -1,6 +1,7 @@
 #include "doppler/kernel/rotary.h"
 
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "doppler/kernel/cpu/families.h"
