@@ -30,6 +30,9 @@ class StopToken {
     return token;
   }
 
+  // The same flag without a deadline, for work whose result must not depend on the clock.
+  StopToken without_deadline() const { return StopToken(flag_); }
+
   bool interrupted() const { return flag_ && flag_->load(std::memory_order_relaxed); }
   bool stop_requested() const {
     return interrupted() || (deadline_ != Clock::time_point::max() && Clock::now() >= deadline_);

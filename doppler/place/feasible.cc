@@ -36,7 +36,10 @@ class MemoryRepair {
   Repair run(Placement placement) {
     best_excess_ = gauge_.excess_bytes(placement);
     best_ = std::move(placement);
+    const Placement given = best_;
     if (best_excess_ > 0.0) improve_from(best_);
+    if (best_excess_ > 0.0) improve_from(in_topological_order(given));
+    if (best_excess_ > 0.0) improve_from(spread());
     if (best_excess_ > 0.0) improve_from(packed());
     Repair repair;
     repair.excess_bytes = gauge_.excess_bytes(best_);
@@ -158,8 +161,43 @@ class MemoryRepair {
     return best;
   }
 
-  // Units in topological order, each device filled up to its share of all bytes before the next.
-  // Runs in topological order too, which frees memory early.
+  // The same devices, but run in topological order, which frees memory early.
+  Placement in_topological_order(Placement placement) const {
+    double position = 0.0;
+    for (const NodeId node : problem_.graph().topological_order()) {
+      placement.priority[node.index()] = -position++;
+    }
+    return placement;
+  }
+
+  // Units in topological order, each to the allowed device that has run least, in topological
+  // order: what is in use at any time is spread over all devices.
+  Placement spread() const {
+    std::vector<double> load(problem_.device_count(), 0.0);
+    Placement placement;
+    placement.device.resize(problem_.node_count());
+    placement.priority.resize(problem_.node_count());
+    for (const NodeId first : problem_.graph().topological_order()) {
+      if (placement.device[first.index()].valid()) continue;
+      const auto unit = problem_.unit(problem_.unit_of(first));
+      DeviceId best;
+      double least = cost::kInfinity;
+      for (const DeviceId device : problem_.allowed_devices(first)) {
+        double work = load[device.index()];
+        for (const NodeId node : unit) work += problem_.compute_time(node, device);
+        if (!best.valid() || work < least) {
+          best = device;
+          least = work;
+        }
+      }
+      load[best.index()] = least;
+      for (const NodeId node : unit) placement.device[node.index()] = best;
+    }
+    return in_topological_order(std::move(placement));
+  }
+
+  // Units in topological order, each device filled up to its share of all bytes before the next:
+  // the last resort, since one device after another works. Runs in topological order too.
   Placement packed() const {
     const std::size_t devices = problem_.device_count();
     double all_bytes = 0.0, all_capacity = 0.0;

@@ -24,10 +24,7 @@ ChannelLinks::ChannelLinks(RunState& state) : state_(state) {
   job_round_.assign(devices, 0);
   made_.reserve(devices);
   lane_index_.assign(devices * devices, kNone);
-  queues_.resize(problem.channel_count());
-  in_use_.resize(problem.channel_count());
-  freed_.reserve(problem.channel_count());
-  freed_flag_.assign(problem.channel_count(), 0);
+  channels_.resize(problem.channel_count());
 }
 
 bool ChannelLinks::job_before(std::uint32_t a, std::uint32_t b) const {
@@ -35,6 +32,34 @@ bool ChannelLinks::job_before(std::uint32_t a, std::uint32_t b) const {
   const Job& y = jobs_[b];
   if (x.key != y.key) return x.key > y.key;
   return x.tensor != y.tensor ? x.tensor < y.tensor : x.to < y.to;
+}
+
+// Only what the last run used: there may be millions of channels.
+void ChannelLinks::forget_last_run() {
+  for (const std::uint32_t index : used_channels_) {
+    Channel& channel = channels_[index];
+    if (channel.queue != kNone) queues_[channel.queue].clear();
+    channel = {.queue = channel.queue};
+  }
+  for (const std::uint32_t index : used_lanes_) {
+    Lane& lane = lanes_[index];
+    lane.jobs.clear();
+    lane.channel = kNone;
+    lane.fresh = lane.used = false;
+  }
+  used_channels_.clear();
+  used_lanes_.clear();
+  freed_.clear();
+  fresh_lanes_.clear();
+}
+
+std::vector<std::uint32_t>& ChannelLinks::queue_of(std::uint32_t channel) {
+  std::uint32_t& index = channels_[channel].queue;
+  if (index == kNone) {
+    index = static_cast<std::uint32_t>(queues_.size());
+    queues_.emplace_back();
+  }
+  return queues_[index];
 }
 
 std::uint32_t ChannelLinks::lane_of(const Job& job) {
@@ -73,7 +98,7 @@ void ChannelLinks::sift_down(std::vector<std::uint32_t>& queue, std::size_t at) 
 }
 
 void ChannelLinks::wait_at(std::uint32_t channel, std::uint32_t lane) {
-  std::vector<std::uint32_t>& queue = queues_[channel];
+  std::vector<std::uint32_t>& queue = queue_of(channel);
   lanes_[lane].channel = channel;
   queue.push_back(lane);
   sift_up(queue, queue.size() - 1);
@@ -81,7 +106,7 @@ void ChannelLinks::wait_at(std::uint32_t channel, std::uint32_t lane) {
 
 // REQUIRES: the lane is the first of its queue.
 void ChannelLinks::leave_queue(std::uint32_t lane) {
-  std::vector<std::uint32_t>& queue = queues_[lanes_[lane].channel];
+  std::vector<std::uint32_t>& queue = queue_of(lanes_[lane].channel);
   lanes_[lane].channel = kNone;
   queue.front() = queue.back();
   queue.pop_back();
@@ -114,12 +139,16 @@ template <Choice kChoice>
 void ChannelLinks::enqueue(std::uint32_t job) {
   const std::uint32_t index = lane_of(jobs_[job]);
   Lane& lane = lanes_[index];
+  if (!lane.used) {
+    lane.used = true;
+    used_lanes_.push_back(index);
+  }
   lane.jobs.push_back(job);
   if constexpr (kChoice != Choice::kRandom) {
     std::push_heap(lane.jobs.begin(), lane.jobs.end(),
                    [this](std::uint32_t a, std::uint32_t b) { return job_before(b, a); });
     if (lane.channel != kNone && lane.jobs.front() == job) {
-      sift_up(queues_[lane.channel], lane.position);
+      sift_up(queue_of(lane.channel), lane.position);
     }
   }
   if (lane.channel == kNone && !lane.fresh) {
@@ -183,7 +212,12 @@ std::uint32_t ChannelLinks::full_channel_on(const Job& job) const {
 void ChannelLinks::start(std::uint32_t index, const RunInput& input) {
   const Job& job = jobs_[index];
   for (const ChannelId channel : state_.problem.route(DeviceId(job.from), DeviceId(job.to))) {
-    ++in_use_[channel.index()];
+    Channel& held = channels_[channel.index()];
+    ++held.in_use;
+    if (!held.used) {
+      held.used = true;
+      used_channels_.push_back(channel.value());
+    }
   }
   const double end = now_ + job.duration;
   push_event(end, static_cast<std::uint32_t>(state_.nodes.size()) + index);
@@ -195,9 +229,10 @@ void ChannelLinks::start(std::uint32_t index, const RunInput& input) {
 
 void ChannelLinks::finish(const Job& job) {
   for (const ChannelId channel : state_.problem.route(DeviceId(job.from), DeviceId(job.to))) {
-    --in_use_[channel.index()];
-    if (!freed_flag_[channel.index()]) {
-      freed_flag_[channel.index()] = 1;
+    Channel& held = channels_[channel.index()];
+    --held.in_use;
+    if (!held.freed) {
+      held.freed = true;
       freed_.push_back(channel.value());
     }
   }
@@ -214,13 +249,13 @@ void ChannelLinks::start_best_first(const RunInput& input) {
     bool best_is_fresh = true;
     for (std::size_t i = 0; i < freed_.size();) {
       const std::uint32_t channel = freed_[i];
-      if (queues_[channel].empty() || full(channel)) {
-        freed_flag_[channel] = 0;
+      if (queue_of(channel).empty() || full(channel)) {
+        channels_[channel].freed = false;
         freed_[i] = freed_.back();
         freed_.pop_back();
         continue;
       }
-      const std::uint32_t first = queues_[channel].front();
+      const std::uint32_t first = queue_of(channel).front();
       if (best == kNone || lane_before(first, best)) {
         best = first;
         best_is_fresh = false;
@@ -258,12 +293,12 @@ void ChannelLinks::start_best_first(const RunInput& input) {
 // that turns out to be blocked takes all its jobs out of the draw.
 void ChannelLinks::start_in_random_order(const RunInput& input, Rng& rng) {
   for (const std::uint32_t channel : freed_) {
-    freed_flag_[channel] = 0;
-    for (const std::uint32_t lane : queues_[channel]) {
+    channels_[channel].freed = false;
+    for (const std::uint32_t lane : queue_of(channel)) {
       lanes_[lane].channel = kNone;
       fresh_lanes_.push_back(lane);
     }
-    queues_[channel].clear();
+    queue_of(channel).clear();
   }
   freed_.clear();
   std::size_t left = 0;
@@ -286,7 +321,7 @@ void ChannelLinks::start_in_random_order(const RunInput& input, Rng& rng) {
     left -= lane.jobs.size();
     lane.fresh = false;
     lane.channel = blocked;
-    queues_[blocked].push_back(index);
+    queue_of(blocked).push_back(index);
     fresh_lanes_[at] = fresh_lanes_.back();
     fresh_lanes_.pop_back();
   }
@@ -301,16 +336,7 @@ double ChannelLinks::loop(const RunInput& input) {
   state.reset(input, kChoice);
   now_ = 0.0;
   event_count_ = job_count_ = 0;
-  std::fill(in_use_.begin(), in_use_.end(), 0u);
-  std::fill(freed_flag_.begin(), freed_flag_.end(), 0u);
-  for (std::vector<std::uint32_t>& queue : queues_) queue.clear();
-  for (Lane& lane : lanes_) {
-    lane.jobs.clear();
-    lane.channel = kNone;
-    lane.fresh = false;
-  }
-  freed_.clear();
-  fresh_lanes_.clear();
+  forget_last_run();
   Rng rng(input.seed);
   const double tail_cutoff = kJitter ? kInfinity : input.cutoff;
   const auto nodes = static_cast<std::uint32_t>(state.nodes.size());

@@ -38,6 +38,14 @@ class ChannelLinks {
     std::uint32_t channel = kNone;    // whose queue it waits in, or kNone
     std::uint32_t position = 0;       // in that queue
     bool fresh = false;               // in fresh_lanes_
+    bool used = false;                // in used_lanes_
+  };
+
+  struct Channel {
+    std::uint32_t in_use = 0;     // units
+    std::uint32_t queue = kNone;  // index into queues_, made when first needed
+    bool freed = false;           // in freed_
+    bool used = false;            // in used_channels_
   };
 
   template <schedule::Choice kChoice>
@@ -59,10 +67,12 @@ class ChannelLinks {
   void start(std::uint32_t job, const RunInput& input);
   void finish(const Job& job);
   bool full(std::uint32_t channel) const {
-    return in_use_[channel] >= state_.problem.channel_capacity(ChannelId(channel));
+    return channels_[channel].in_use >= state_.problem.channel_capacity(ChannelId(channel));
   }
   std::uint32_t full_channel_on(const Job& job) const;
   std::uint32_t lane_of(const Job& job);
+  std::vector<std::uint32_t>& queue_of(std::uint32_t channel);
+  void forget_last_run();
 
   bool job_before(std::uint32_t a, std::uint32_t b) const;
   bool lane_before(std::uint32_t a, std::uint32_t b) const {
@@ -94,10 +104,10 @@ class ChannelLinks {
   std::vector<Lane> lanes_;                 // made when first used
   std::vector<std::uint32_t> lane_index_;   // by from x devices + to: index of its lane, or kNone
   std::vector<std::uint32_t> fresh_lanes_;  // lanes that got a job and wait in no queue
-  std::vector<std::vector<std::uint32_t>> queues_;  // by channel
-  std::vector<std::uint32_t> in_use_;               // by channel
+  std::vector<Channel> channels_;
+  std::vector<std::vector<std::uint32_t>> queues_;
   std::vector<std::uint32_t> freed_;  // channels with a unit released since the last starts
-  std::vector<std::uint32_t> freed_flag_;
+  std::vector<std::uint32_t> used_channels_, used_lanes_;  // in this run
 };
 
 }  // namespace doppler::sim

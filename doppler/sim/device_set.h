@@ -1,4 +1,4 @@
-// Sets of devices as bits, visited in rising order. Internal to sim/.
+// A set of devices as bits, visited in rising order. Internal to sim/.
 #pragma once
 
 #include <bit>
@@ -7,28 +7,6 @@
 
 namespace doppler::sim {
 
-// Up to 64 devices.
-class FewDevices {
- public:
-  void resize(std::size_t) {}
-  void clear() { bits_ = 0; }
-  void insert(std::uint32_t device) { bits_ |= std::uint64_t{1} << device; }
-  void insert_if(bool condition, std::uint32_t device) {
-    bits_ |= std::uint64_t{condition} << device;
-  }
-  void insert_all(std::uint64_t devices) { bits_ |= devices; }
-  template <class Visit>
-  void for_each(const Visit& visit) const {
-    for (std::uint64_t bits = bits_; bits != 0; bits &= bits - 1) {
-      visit(static_cast<std::uint32_t>(std::countr_zero(bits)));
-    }
-  }
-
- private:
-  std::uint64_t bits_ = 0;
-};
-
-// Any number.
 class DeviceSet {
  public:
   void resize(std::size_t devices) { words_.assign((devices + 63) / 64, 0); }
@@ -36,9 +14,6 @@ class DeviceSet {
     for (std::uint64_t& word : words_) word = 0;
   }
   void insert(std::uint32_t device) { words_[device / 64] |= std::uint64_t{1} << (device % 64); }
-  void insert_if(bool condition, std::uint32_t device) {
-    words_[device / 64] |= std::uint64_t{condition} << (device % 64);
-  }
   // `visit` must not change the set.
   template <class Visit>
   void for_each(const Visit& visit) const {

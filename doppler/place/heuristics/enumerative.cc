@@ -335,7 +335,7 @@ class Enumerative final : public Placer {
   PlaceResult place(const cost::Problem& problem, const PlaceRequest& request) const override {
     StagePlacer placer(problem, request.seed);
     for (const auto& stage : stages(problem.graph())) {
-      placer.place(stage, request.stop.stop_requested());
+      placer.place(stage, request.stop.interrupted());
     }
     PlaceResult result;
     result.placement = make_feasible(

@@ -184,9 +184,10 @@ AnnealingResult anneal(const Problem& problem, const PlaceRequest& request,
   };
   if (enough(spent)) return result(spent);
 
-  // Meetings many times a second: simulated time is about linear in nodes.
+  // Meetings many times a second: simulated time is about linear in nodes and edges, some 50 ns
+  // for each.
   const std::uint64_t per_meeting =
-      std::clamp<std::uint64_t>(100'000 / problem.node_count(), 1, 4096);
+      std::clamp<std::uint64_t>(300'000 / (problem.node_count() + problem.edges().size()), 1, 4096);
   // Chains share out the starts that are about as good as the best, a few at most.
   std::size_t good_starts = 1;
   while (good_starts < std::min<std::size_t>(ranked.size(), kMostStarts) &&

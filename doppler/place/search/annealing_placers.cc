@@ -27,7 +27,7 @@ class AnnealingPlacer : public Placer {
   std::span<const Starts::Maker> makers_;
 };
 
-constexpr Starts::Maker kLnsStarts[] = {make_critical_path, make_heft, make_enumerative};
+constexpr Starts::Maker kLnsStarts[] = {make_heft, make_enumerative, make_critical_path};
 constexpr Starts::Maker kAnnealStarts[] = {make_critical_path};
 
 class Lns final : public AnnealingPlacer {

@@ -27,6 +27,7 @@ class Auto final : public Placer {
     if (nominal && problem.node_count() <= kExactNodes) {
       PlaceRequest limited = request;
       limited.progress = nullptr;
+      limited.stop = request.stop.without_deadline();  // the steps are few
       limited.max_evaluations = request.max_evaluations == 0
                                     ? kExactSteps
                                     : std::min(kExactSteps, request.max_evaluations);
@@ -40,8 +41,8 @@ class Auto final : public Placer {
     }
 
     static constexpr std::array<Starts::Maker, 7> kOnePass = {
-        make_critical_path, make_heft,  make_enumerative, make_round_robin,
-        make_peft,          make_metis, make_single};
+        make_single,        make_round_robin, make_heft, make_enumerative,
+        make_critical_path, make_metis,       make_peft};
     starts.add_all(kOnePass);
     return starts.search({});
   }

@@ -1,8 +1,10 @@
 #include "doppler/place/search/starts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/place/search/scorer.h"
 #include "doppler/schedule/bounds.h"
 
 namespace doppler::place {
@@ -10,7 +12,7 @@ namespace doppler::place {
 bool Starts::add(const Placer& placer, const PlaceRequest& request) {
   try {
     PlaceResult result = placer.place(problem_, request);
-    evaluations_ += result.evaluations;
+    evaluations_ += std::max<std::uint64_t>(result.evaluations, 1);
     placements_.push_back(std::move(result.placement));
     return result.proved_optimal;
   } catch (const InfeasibleError& error) {
@@ -19,12 +21,21 @@ bool Starts::add(const Placer& placer, const PlaceRequest& request) {
   }
 }
 
+bool Starts::used_up() const {
+  // The search spends this many on ranking its starts before it can stop.
+  const bool nominal = request_.objective == schedule::Objective::kNominal;
+  const std::uint64_t ranking =
+      placements_.size() * static_cast<std::uint64_t>(nominal ? 1 : Scorer::kValidationSamples);
+  return request_.stop.stop_requested() ||
+         (request_.max_evaluations > 0 && evaluations_ + ranking >= request_.max_evaluations);
+}
+
 void Starts::add_all(std::span<const Maker> makers) {
+  PlaceRequest untimed = request_;
+  untimed.stop = request_.stop.without_deadline();
   for (const Maker maker : makers) {
-    const bool spent = request_.stop.stop_requested() ||
-                       (request_.max_evaluations > 0 && evaluations_ >= request_.max_evaluations);
-    if (spent && !placements_.empty()) break;
-    add(*maker(), request_);
+    if (!placements_.empty() && used_up()) break;
+    add(*maker(), untimed);
   }
 }
 

@@ -23,7 +23,10 @@ class Starts {
   // Adds what the method finds under `request`; true where it proved that nothing is better. A
   // method that finds no room adds nothing: another one may still find some.
   bool add(const Placer& placer, const PlaceRequest& request);
-  // Adds what each method finds, until the request is used up; at least one, where any finds room.
+  // Adds what each method finds, the cheapest first, until the request is used up; at least one,
+  // where any finds room. The clock is looked at between methods only, and each counts as an
+  // evaluation at least, so that the number of evaluations in the end tells where a timed run broke
+  // off.
   void add_all(std::span<const Maker> makers);
 
   const schedule::Placement& first() const { return placements_.front(); }
@@ -33,6 +36,8 @@ class Starts {
   PlaceResult search(AnnealingOptions options) const;
 
  private:
+  bool used_up() const;
+
   const cost::Problem& problem_;
   const PlaceRequest& request_;
   std::vector<schedule::Placement> placements_;

@@ -50,15 +50,23 @@ TEST(Search, SameBitsOnAnyNumberOfThreads) {
 }
 
 // A run that a deadline stopped is replayed by the number of evaluations it reports.
+// Wherever that was: before anything ran, among the starts, or in the search.
 TEST(Search, EvaluationsReplayATimedRun) {
   const auto problem = busy_problem(2);
-  const auto method = make_auto();
-  const PlaceResult timed =
-      method->place(*problem, {.seed = 3, .stop = StopToken::after_seconds(0.05)});
-  const PlaceResult replayed =
-      method->place(*problem, {.seed = 3, .max_evaluations = timed.evaluations});
-  EXPECT_EQ(timed.placement, replayed.placement);
-  EXPECT_EQ(timed.evaluations, replayed.evaluations);
+  for (const auto& method : {make_auto(), make_lns(), make_anneal()}) {
+    for (const Objective objective : {Objective::kNominal, Objective::kRobust}) {
+      for (const double seconds : {0.0, 0.0005, 0.002, 0.05}) {
+        SCOPED_TRACE(testing::Message() << method->name() << ", " << seconds << " s");
+        const PlaceResult timed = method->place(
+            *problem,
+            {.seed = 3, .objective = objective, .stop = StopToken::after_seconds(seconds)});
+        const PlaceResult replayed = method->place(
+            *problem, {.seed = 3, .objective = objective, .max_evaluations = timed.evaluations});
+        EXPECT_EQ(timed.placement, replayed.placement);
+        EXPECT_EQ(timed.evaluations, replayed.evaluations);
+      }
+    }
+  }
 }
 
 TEST(Search, KeepsTheBestWhenInterrupted) {
@@ -116,20 +124,33 @@ TEST(Search, MinimisesTheObjectiveAskedFor) {
   EXPECT_LT(value(found.placement), 0.97 * value(start.placement));
 }
 
+// Where memory binds, the search stays within it and is no worse than any method that it starts
+// from.
 TEST(Search, KeepsWithinMemory) {
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-    const auto problem = test::random_problem(
-        {.nodes = 20, .devices = 3, .network = test::Network::kCluster, .memory_bytes = 900.0},
-        seed);
-    if (!problem->memory_can_bind()) continue;
+  int placed = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const auto problem = test::random_problem({.nodes = 25,
+                                               .devices = 3,
+                                               .network = test::Network::kCluster,
+                                               .edge_probability = 0.15,
+                                               .memory_bytes = 25.0},
+                                              seed);
+    ASSERT_TRUE(problem->memory_can_bind());
     try {
       const PlaceResult found =
           make_auto()->place(*problem, {.seed = seed, .max_evaluations = 2000});
       EXPECT_TRUE(FitGauge(*problem).fits(found.placement)) << "seed " << seed;
+      for (const auto& method : {make_single(), make_heft(), make_enumerative()}) {
+        const PlaceResult start = method->place(*problem, {.seed = seed});
+        EXPECT_LE(nominal(*problem, found.placement), nominal(*problem, start.placement))
+            << method->name() << ", seed " << seed;
+      }
+      ++placed;
     } catch (const InfeasibleError& error) {
       EXPECT_NE(std::string(error.what()), "") << "seed " << seed;
     }
   }
+  EXPECT_GT(placed, 2);
 }
 
 // Every move can be taken back, and none breaks a constraint on the way.
