@@ -7,6 +7,8 @@ namespace doppler::app {
 
 void run(const GraphShowRequest& request);
 void run(const GraphGenerateRequest& request);
+void run(const GraphWorkloadRequest& request);
+void run(const GraphCompileRequest& request);
 void run(const GraphConvertRequest& request);
 void run(const DevicesListRequest& request);
 void run(const DevicesShowRequest& request);

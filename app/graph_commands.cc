@@ -1,14 +1,10 @@
 // dopp graph show | generate | convert
-#include <fmt/format.h>
-
-#include <filesystem>
 #include <optional>
 #include <string>
 
 #include "app/commands.h"
+#include "app/graph_output.h"
 #include "app/terminal.h"
-#include "doppler/base/error.h"
-#include "doppler/base/units.h"
 #include "doppler/graph/generate/random.h"
 #include "doppler/import/import.h"
 #include "doppler/study/graph_report.h"
@@ -22,40 +18,6 @@ using import::Format;
 std::optional<Format> named_format(const std::string& name) {
   if (name.empty()) return std::nullopt;
   return import::format_by_name(name);
-}
-
-// The format to write: as named, else by the file's extension. A name without one (-, /dev/null)
-// gets our own; an extension of something else must not hold it.
-Format output_format(const std::string& name, const std::string& path) {
-  if (!name.empty()) return import::format_by_name(name);
-  if (const auto format = import::format_of_path(path)) return *format;
-  const std::string extension = std::filesystem::path(path).extension().string();
-  if (extension.empty()) return Format::kJson;
-  throw ParameterError(
-      fmt::format("{}: no graph format has the extension '{}'; use .json, .txt, .dot or .gv, or "
-                  "name the format: json, text or dot",
-                  path, extension));
-}
-
-// Writes the graph and says so; what the format could not hold is told as well.
-void write_graph(const graph::Graph& graph, const std::string& path, Format format, bool json,
-                 ProgressLine& progress) {
-  const import::SavedGraph saved = import::format_graph(graph, format);
-  progress.finish();
-  write_output(path, saved.text);
-  if (path == kStandardOutput) {
-    for (const std::string& note : saved.notes) print_warning(note);
-    return;
-  }
-  if (json) {
-    print(study::graph_json(graph, path));
-    return;
-  }
-  std::string text =
-      fmt::format("wrote {}: {} nodes, {} edges\n", path, format_integer(graph.node_count()),
-                  format_integer(graph.edge_count()));
-  for (const std::string& note : saved.notes) text += fmt::format("note: {}\n", note);
-  print(text);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/parallel.h"
+#include "doppler/tra/workloads.h"
 
 namespace doppler::app {
 namespace {
@@ -37,6 +38,21 @@ const std::map<std::string, schedule::Mode> kModes = {{"wc", schedule::Mode::kWo
 const std::map<std::string, schedule::Choice> kChoices = {{"priority", schedule::Choice::kPriority},
                                                           {"fifo", schedule::Choice::kFifo},
                                                           {"random", schedule::Choice::kRandom}};
+
+const std::map<std::string, tra::Optimizer> kOptimizers = {{"sgd", tra::Optimizer::kSgd},
+                                                           {"adam", tra::Optimizer::kAdam}};
+// Sizes of workloads; which of them mean something depends on the workload (tra/workloads.h).
+const std::vector<std::pair<std::string, std::string>> kSizes = {
+    {"batch", "Examples at once"},
+    {"seq", "Length of a sequence"},
+    {"hidden", "Width of the model"},
+    {"ffn", "Width of the feed-forward part"},
+    {"heads", "Attention heads"},
+    {"vocab", "Words known"},
+    {"layers", "Layers"},
+    {"size", "Rows and columns of chainmm's matrices"},
+    {"input", "Width of ffnn's input"},
+    {"output-size", "Width of ffnn's output"}};
 
 template <class Value>
 Value look_up(const std::map<std::string, Value>& names, const std::string& option,
@@ -187,6 +203,34 @@ std::vector<std::string> split_names(const std::string& text) {
   return names;
 }
 
+// "a=2,b=4" into a map; the option may be given more than once.
+CLI::Option* add_assignments(CLI::App& app, const std::string& option,
+                             std::map<std::string, std::int64_t>& values, const std::string& help) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          option,
+          [option, &values](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const std::size_t equals = text.find('=');
+              std::int64_t value = 0;
+              const char* end = text.data() + text.size();
+              const char* begin = equals == std::string::npos ? end : text.data() + equals + 1;
+              const auto parsed = std::from_chars(begin, end, value);
+              if (equals == 0 || parsed.ec != std::errc() || parsed.ptr != end || value < 1) {
+                throw ParameterError(
+                    fmt::format("{}: '{}' is not NAME=N with a whole number from 1", option, text));
+              }
+              if (!values.emplace(text.substr(0, equals), value).second) {
+                throw ParameterError(
+                    fmt::format("{}: '{}' stands twice", option, text.substr(0, equals)));
+              }
+            }
+          },
+          help)
+      ->delimiter(',')
+      ->type_name("NAME=N,…");
+}
+
 // The parser of every subcommand, and the requests that they fill.
 class Parser {
  public:
@@ -243,7 +287,7 @@ class Parser {
   }
 
   void add_graph() {
-    CLI::App* group = app_.add_subcommand("graph", "Inspect, generate and convert graphs");
+    CLI::App* group = app_.add_subcommand("graph", "Inspect, generate, compile and convert graphs");
     group->require_subcommand(1);
 
     CLI::App* show = add(*group, "show", "Print size, depth, width, work and traffic",
@@ -254,39 +298,8 @@ class Parser {
     add_json(*show, show_.json);
     add_unused_seed(*show);
 
-    CLI::App* generate =
-        add(*group, "generate", "Generate a random graph of a family",
-            "  dopp graph generate random --family layered --nodes 1000 --ccr 2 -o graph.json\n"
-            "  dopp graph generate random --family fft --nodes 200 --seed 7 -o fft.dot",
-            [this] {
-              if (what_ != "random") {
-                throw ParameterError(
-                    fmt::format("graph generate: unknown workload '{}'; one of: random", what_));
-              }
-              check_outputs(generate_.output, generate_.json);
-              return generate_;
-            });
-    generate->add_option("WORKLOAD", what_, "random")->required();
-    generate
-        ->add_option("--family", generate_.family,
-                     "layered, fork-join, series-parallel, cholesky or fft")
-        ->type_name("NAME")
-        ->required();
-    add_number<std::uint64_t>(
-        *generate, "--nodes", [this](std::uint64_t n) { generate_.nodes = n; }, 1, 10'000'000,
-        "About how many nodes: regular families take the nearest size", "N")
-        ->required();
-    add_number<double>(
-        *generate, "--ccr", [this](double x) { generate_.ccr = x; }, 0.0, 1e6,
-        "Communication to computation ratio (default 1)", "X");
-    add_number<double>(
-        *generate, "--mean-time", [this](double x) { generate_.mean_time_seconds = x; }, 1e-9, 1e9,
-        "Mean time of a node (default 0.001)", "SECONDS");
-    add_seed(*generate, generate_.seed);
-    add_output(*generate, "-o,--output", generate_.output, "Write the graph to this file")
-        ->required();
-    generate->add_option("--format", generate_.format, "json, text or dot (default: by the name)");
-    add_json(*generate, generate_.json);
+    add_generate(*group);
+    add_compile(*group);
 
     CLI::App* convert = add(*group, "convert", "Change a graph's format",
                             "  dopp graph convert graph.txt graph.json\n"
@@ -301,6 +314,130 @@ class Parser {
     convert->add_option("--to", convert_.to, "json, text or dot (default: by the name)");
     add_json(*convert, convert_.json);
     add_unused_seed(*convert);
+  }
+
+  void add_generate(CLI::App& group) {
+    CLI::App* generate = add(
+        group, "generate", "Generate a workload, or a random graph of a family",
+        "  dopp graph generate llama-layer --devices 8xV100 --seq 2048 -o layer.json\n"
+        "  dopp graph generate ffnn --shards 4 --train -o ffnn.json\n"
+        "  dopp graph generate random --family layered --nodes 1000 --ccr 2 -o graph.json\n"
+        "  dopp graph generate random --family fft --nodes 200 --seed 7 -o fft.dot",
+        [this, &group]() -> Request { return finish_generate(*group.get_subcommand("generate")); });
+    generate
+        ->add_option("WORKLOAD", workload_.workload,
+                     "chainmm, ffnn, llama-block, llama-layer or random")
+        ->required();
+    add_output(*generate, "-o,--output", generate_.output, "Write the graph to this file")
+        ->required();
+    generate->add_option("--format", generate_.format, "json, text or dot (default: by the name)");
+    add_seed(*generate, generate_.seed);
+    add_json(*generate, generate_.json);
+
+    for (const auto& [option, help] : kSizes) {
+      add_number<std::int64_t>(
+          *generate, "--" + option,
+          [this, name = option](std::int64_t n) { workload_.sizes[name] = n; }, 1,
+          std::int64_t{1} << 31, help, "N")
+          ->group("Workloads");
+    }
+    add_compile_options(*generate, workload_.compile, "Workloads");
+
+    generate
+        ->add_option("--family", generate_.family,
+                     "layered, fork-join, series-parallel, cholesky or fft")
+        ->type_name("NAME")
+        ->group("Random graphs");
+    add_number<std::uint64_t>(
+        *generate, "--nodes", [this](std::uint64_t n) { generate_.nodes = n; }, 1, 10'000'000,
+        "About how many nodes: regular families take the nearest size", "N")
+        ->group("Random graphs");
+    add_number<double>(
+        *generate, "--ccr", [this](double x) { generate_.ccr = x; }, 0.0, 1e6,
+        "Communication to computation ratio (default 1)", "X")
+        ->group("Random graphs");
+    add_number<double>(
+        *generate, "--mean-time", [this](double x) { generate_.mean_time_seconds = x; }, 1e-9, 1e9,
+        "Mean time of a node (default 0.001)", "SECONDS")
+        ->group("Random graphs");
+  }
+
+  Request finish_generate(CLI::App& generate) {
+    check_outputs(generate_.output, generate_.json);
+    if (workload_.workload == "random") {
+      for (const char* option : {"--family", "--nodes"}) {
+        if (generate.count(option) == 0) {
+          throw ParameterError(
+              fmt::format("{} is required; see dopp graph generate --help", option));
+        }
+      }
+      return generate_;
+    }
+    std::string known = "random";
+    bool found = false;
+    for (const tra::Workload& workload : tra::workloads()) {
+      known += fmt::format(", {}", workload.name);
+      found |= workload.name == workload_.workload;
+    }
+    if (!found) {
+      throw ParameterError(fmt::format("graph generate: unknown workload '{}'; one of: {}",
+                                       workload_.workload, known));
+    }
+    check_compile(workload_.compile);
+    workload_.output = generate_.output;
+    workload_.format = generate_.format;
+    workload_.json = generate_.json;
+    return workload_;
+  }
+
+  void add_compile(CLI::App& group) {
+    CLI::App* compile =
+        add(group, "compile", "Compile a tensor program into a graph of kernels",
+            "  dopp graph compile model.tp --devices 4xA100 -o model.json\n"
+            "  dopp graph compile model.tp --devices 4xA100 --shard batch=4 --train -o model.json\n"
+            "  dopp graph compile model.tp --devices 8xV100 --dim seq=2048 --explain -o model.json",
+            [this]() -> Request {
+              check_outputs(compile_.output, compile_.json);
+              check_compile(compile_.compile);
+              return compile_;
+            });
+    compile->add_option("PROGRAM", compile_.program, "File to read (docs/formats/program.md)")
+        ->required();
+    add_assignments(*compile, "--dim", compile_.dimensions, "Sizes other than the program's");
+    add_compile_options(*compile, compile_.compile, "Options");
+    add_output(*compile, "-o,--output", compile_.output, "Write the graph to this file")
+        ->required();
+    compile->add_option("--format", compile_.format, "json, text or dot (default: by the name)");
+    add_json(*compile, compile_.json);
+    add_unused_seed(*compile);
+  }
+
+  static void add_compile_options(CLI::App& app, CompileOptions& options, const char* group) {
+    app.add_option("--devices", options.devices, kDevicesHelp)->type_name("SPEC")->group(group);
+    add_number<std::int64_t>(
+        app, "--shards", [&options](std::int64_t n) { options.shards = n; }, 1, 4096,
+        "Split for this many equal devices instead", "N")
+        ->group(group);
+    add_assignments(app, "--shard", options.parts, "Parts by dimension (default: planned)")
+        ->group(group);
+    app.add_flag("--train", options.train, "Forward, backward and an update of every parameter")
+        ->group(group);
+    add_choice<tra::Optimizer>(
+        app, "--optimizer", kOptimizers,
+        [&options](tra::Optimizer optimizer) { options.optimizer = optimizer; },
+        "How --train updates (default sgd)", "sgd|adam");
+    add_number<double>(
+        app, "--rate", [&options](double rate) { options.rate = rate; }, 0.0, 1e6,
+        "Learning rate of --train (default 0.01)", "X")
+        ->group(group);
+    app.add_flag("--explain", options.explain, "Print the plan: parts, movement and predictions")
+        ->group(group);
+  }
+
+  static void check_compile(const CompileOptions& options) {
+    if (options.devices.empty() == (options.shards == 0)) {
+      throw ParameterError("say either --devices SPEC or --shards N");
+    }
   }
 
   void add_devices() {
@@ -429,9 +566,10 @@ class Parser {
 
   CLI::App app_;
   std::map<const CLI::App*, std::function<Request()>> finish_;
-  std::string what_;
   GraphShowRequest show_;
   GraphGenerateRequest generate_;
+  GraphWorkloadRequest workload_;
+  GraphCompileRequest compile_;
   GraphConvertRequest convert_;
   DevicesListRequest list_;
   DevicesShowRequest devices_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/figures.h"
 #include "doppler/schedule/timeline.h"
+#include "doppler/tra/compile.h"
 
 namespace doppler::app {
 
@@ -39,6 +41,32 @@ struct GraphGenerateRequest {
   double ccr = 1.0;
   double mean_time_seconds = 1e-3;  // of a node
   std::uint64_t seed = 1;
+  std::string output;
+  std::string format;  // empty: by the output's name
+  bool json = false;
+};
+// How a tensor program becomes a graph.
+struct CompileOptions {
+  std::string devices;                        // a topology, or
+  std::int64_t shards = 0;                    // that many equal devices
+  std::map<std::string, std::int64_t> parts;  // by dimension; empty: planned
+  bool train = false;
+  tra::Optimizer optimizer = tra::Optimizer::kSgd;
+  double rate = 0.01;
+  bool explain = false;
+};
+struct GraphWorkloadRequest {
+  std::string workload;
+  std::map<std::string, std::int64_t> sizes;  // by option
+  CompileOptions compile;
+  std::string output;
+  std::string format;  // empty: by the output's name
+  bool json = false;
+};
+struct GraphCompileRequest {
+  std::string program;
+  std::map<std::string, std::int64_t> dimensions;  // sizes other than the program's
+  CompileOptions compile;
   std::string output;
   std::string format;  // empty: by the output's name
   bool json = false;
@@ -91,7 +119,8 @@ struct CompareRequest {
 };
 
 using Request =
-    std::variant<GraphShowRequest, GraphGenerateRequest, GraphConvertRequest, DevicesListRequest,
-                 DevicesShowRequest, MethodsRequest, PlaceRequest, SimulateRequest, CompareRequest>;
+    std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
+                 GraphConvertRequest, DevicesListRequest, DevicesShowRequest, MethodsRequest,
+                 PlaceRequest, SimulateRequest, CompareRequest>;
 
 }  // namespace doppler::app
