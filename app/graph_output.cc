@@ -28,12 +28,9 @@ void write_graph(const graph::Graph& graph, const std::string& path, Format form
   const import::SavedGraph saved = import::format_graph(graph, format);
   progress.finish();
   write_output(path, saved.text);
-  if (path == kStandardOutput) {
+  if (path == kStandardOutput || json) {
     for (const std::string& note : saved.notes) print_warning(note);
-    return;
-  }
-  if (json) {
-    print(study::graph_json(graph, path));
+    if (json) print(study::graph_json(graph, path));
     return;
   }
   std::string text =

@@ -37,6 +37,9 @@ int main(int argc, char** argv) {
   };
   try {
     return run_command(argc, argv);
+  } catch (const doppler::SourceError& error) {
+    doppler::app::print_source_error(error.what());
+    return kBadUsage;
   } catch (const doppler::InputError& error) {
     return report(error.what(), kBadUsage);
   } catch (const doppler::ParameterError& error) {

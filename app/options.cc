@@ -198,6 +198,9 @@ std::vector<std::string> split_names(const std::string& text) {
       continue;
     }
     if (name.empty()) throw ParameterError(fmt::format("--methods: an empty name in '{}'", text));
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw ParameterError(fmt::format("--methods: '{}' stands twice", name));
+    }
     names.push_back(std::exchange(name, {}));
   }
   return names;

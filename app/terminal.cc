@@ -37,13 +37,20 @@ void write_quietly(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
+// No sequence that a terminal would obey, whatever names the text quotes.
+std::string harmless(std::string_view text, bool keep_lines) {
+  std::string result(text);
+  std::replace_if(
+      result.begin(), result.end(),
+      [&](char c) { return static_cast<unsigned char>(c) < 0x20 && !(keep_lines && c == '\n'); },
+      '?');
+  return result;
+}
+
 void write_line(std::string_view kind, std::string_view message) {
   std::string line(message);
-  // One line, and no sequence that a terminal would obey, whatever names it quotes.
   std::replace(line.begin(), line.end(), '\n', ' ');
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');
-  write_quietly(fmt::format("dopp: {}: {}\n", kind, line));
+  write_quietly(fmt::format("dopp: {}: {}\n", kind, harmless(line, false)));
 }
 
 constexpr std::string_view kClearLine = "\r\x1b[K";
@@ -69,6 +76,10 @@ void write_output(const std::string& path, std::string_view text) {
 
 void print_error(std::string_view message) {
   write_line("error", message);
+}
+
+void print_source_error(std::string_view message) {
+  write_quietly(fmt::format("dopp: error: {}\n", harmless(message, true)));
 }
 
 void print_warning(std::string_view message) {

@@ -22,6 +22,8 @@ void write_output(const std::string& path, std::string_view text);
 
 // One line on standard error: "dopp: error: …", "dopp: warning: …".
 void print_error(std::string_view message);
+// The same with the lines of source that belong to it.
+void print_source_error(std::string_view message);
 void print_warning(std::string_view message);
 
 // While it lives, a line on standard error that says what is going on, where that is a terminal and

@@ -21,6 +21,13 @@ class InputError : public Error {
   using Error::Error;
 };
 
+// The same of text that a person writes: below the message stand the line and a caret under the
+// place, so that it has several lines.
+class SourceError : public InputError {
+ public:
+  using InputError::InputError;
+};
+
 // An argument of a call or an option of the command is out of range or unknown.
 class ParameterError : public Error {
  public:

@@ -99,10 +99,10 @@ std::uint64_t TextReader::integer(Piece piece, std::uint64_t limit, const char* 
   const char* const end = piece.text.data() + piece.text.size();
   const auto result = std::from_chars(piece.text.data(), end, value);
   if (result.ec == std::errc::invalid_argument || result.ptr != end) {
-    fail_at(piece.at, fmt::format("expected {}", what));
+    fail_at(piece.at, fmt::format("expected {}, an integer", what));
   }
   if (result.ec != std::errc{} || value >= limit) {
-    fail_at(piece.at, fmt::format("{} is not below {}", piece.text, limit));
+    fail_at(piece.at, fmt::format("{} is too large: {} must be below {}", piece.text, what, limit));
   }
   return value;
 }
@@ -134,7 +134,7 @@ std::size_t TextReader::read_node_count() {
   if (text_.starts_with("\xef\xbb\xbf")) next_ = 3;  // a byte order mark is harmless
   const Piece first = trimmed(require_line("the number of vertices"));
   constexpr std::uint64_t kLimit = graph::GraphBuilder::kMaxNodes + 1;
-  const std::uint64_t vertices = integer(first, kLimit, "the number of vertices, an integer");
+  const std::uint64_t vertices = integer(first, kLimit, "the number of vertices");
   const Piece second = require_line("the input vertices (line 2)");
   std::vector<std::uint32_t> inputs = integers(second, vertices, "the number of an input vertex");
   std::sort(inputs.begin(), inputs.end());

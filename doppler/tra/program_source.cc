@@ -82,7 +82,7 @@ void fail_in_program(const std::vector<ProgramPlace>& places, std::string_view m
     text += fmt::format("\n{} was called at {}:{}", places[p - 1].function, outer.position,
                         outer.lines);
   }
-  throw InputError(text);
+  throw SourceError(text);
 }
 
 }  // namespace doppler::tra

@@ -98,7 +98,9 @@ bool Neighborhood::move(Placement& placement, Rng& rng) {
   }
   // Shares in percent, found by trial on generated graphs.
   const std::uint32_t dice = rng.below(100);
-  if (dice < 22) {
+  if (dice < 4) {
+    relieve_bottleneck(placement, rng);
+  } else if (dice < 22) {
     move_one(placement, rng, false);
   } else if (dice < 42) {
     move_one(placement, rng, true);
@@ -128,6 +130,73 @@ void Neighborhood::move_one(Placement& placement, Rng& rng, bool critical) {
   if (critical && rng.chance(0.5)) device = near_device(placement, node, rng);
   if (device == placement.device[node]) device = other_device(node, device, rng);
   relocate_unit(placement, node, device);
+}
+
+// Whatever has most to do, device or channel, loses something.
+void Neighborhood::relieve_bottleneck(Placement& placement, Rng& rng) {
+  device_load_.assign(problem_.device_count(), 0.0);
+  for (std::uint32_t v = 0; v < problem_.node_count(); ++v) {
+    device_load_[placement.device[v].index()] +=
+        problem_.compute_time(NodeId(v), placement.device[v]);
+  }
+  const auto device = std::max_element(device_load_.begin(), device_load_.end());
+  // Where there are many more channels than transfers, none is a bottleneck.
+  const bool channels = problem_.links() == cost::LinkMode::kChannel &&
+                        problem_.channel_count() <= 16 * problem_.edges().size();
+  if (channels) {
+    channel_load_.assign(problem_.channel_count(), 0.0);
+    for (std::uint32_t v = 0; v < problem_.node_count(); ++v) {
+      const DeviceId from = placement.device[v];
+      for (const cost::Problem::Edge& edge : problem_.edges_from(NodeId(v))) {
+        const DeviceId to = placement.device[edge.consumer.index()];
+        if (to == from) continue;
+        const double duration = problem_.transfer_time(edge, from, to);
+        for (const ChannelId channel : problem_.route(from, to)) {
+          channel_load_[channel.index()] += duration / problem_.channel_capacity(channel);
+        }
+      }
+    }
+    const auto channel = std::max_element(channel_load_.begin(), channel_load_.end());
+    if (channel != channel_load_.end() && *channel > *device) {
+      return relieve_channel(placement, rng, ChannelId::of(channel - channel_load_.begin()));
+    }
+  }
+  relieve_device(placement, rng, DeviceId::of(device - device_load_.begin()));
+}
+
+void Neighborhood::relieve_device(Placement& placement, Rng& rng, DeviceId device) {
+  std::uint32_t node = any_node(rng);
+  for (std::uint32_t seen = 0; placement.device[node] != device; ++seen) {
+    if (seen == problem_.node_count()) return;
+    node = node + 1 == problem_.node_count() ? 0 : node + 1;
+  }
+  DeviceId to = other_device(node, device, rng);
+  if (rng.chance(0.5)) {
+    for (const DeviceId other : problem_.allowed_devices(NodeId(node))) {
+      if (device_load_[other.index()] < device_load_[to.index()]) to = other;
+    }
+  }
+  relocate_unit(placement, node, to);
+}
+
+// One transfer over the channel, any of them with equal chances, is saved: its ends meet.
+void Neighborhood::relieve_channel(Placement& placement, Rng& rng, ChannelId channel) {
+  std::uint32_t crossing = 0, producer = 0, consumer = 0;
+  for (std::uint32_t v = 0; v < problem_.node_count(); ++v) {
+    const DeviceId from = placement.device[v];
+    for (const cost::Problem::Edge& edge : problem_.edges_from(NodeId(v))) {
+      const DeviceId to = placement.device[edge.consumer.index()];
+      if (to == from) continue;
+      const auto route = problem_.route(from, to);
+      if (std::find(route.begin(), route.end(), channel) == route.end()) continue;
+      if (rng.below(++crossing) > 0) continue;
+      producer = v;
+      consumer = edge.consumer.value();
+    }
+  }
+  if (crossing == 0) return;
+  if (rng.chance(0.5)) std::swap(producer, consumer);
+  relocate_unit(placement, producer, placement.device[consumer]);
 }
 
 void Neighborhood::swap_two(Placement& placement, Rng& rng) {

@@ -2,8 +2,8 @@
 //
 // Most follow the critical chain: nothing else can shorten the run. Whole groups move together
 // where moving one of them alone would only add transfers: the inputs of one consumer, a stretch of
-// the chain, a sharded operation, everything after a point in time. Constraints are kept by every
-// move.
+// the chain, a sharded operation, everything after a point in time. Some take work off the device
+// or channel that has most of it. Constraints are kept by every move.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +58,9 @@ class Neighborhood {
   void move_chain(schedule::Placement&, Rng&);
   void exchange_devices_later(schedule::Placement&, Rng&);
   void move_meta_op(schedule::Placement&, Rng&);
+  void relieve_bottleneck(schedule::Placement&, Rng&);
+  void relieve_device(schedule::Placement&, Rng&, DeviceId device);
+  void relieve_channel(schedule::Placement&, Rng&, ChannelId channel);
   void promote_waiting(schedule::Placement&, Rng&);
   void shift_priority(schedule::Placement&, Rng&);
 
@@ -66,6 +69,7 @@ class Neighborhood {
   std::vector<CriticalNode> chain_;
   std::vector<std::uint32_t> waiting_;  // positions in chain_ of nodes that waited for their device
   std::vector<double> start_;
+  std::vector<double> device_load_, channel_load_;  // of relieve_bottleneck
   std::vector<DeviceChange> devices_;
   std::vector<PriorityChange> priorities_;
   std::vector<std::vector<std::uint32_t>> meta_members_;

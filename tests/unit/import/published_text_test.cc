@@ -112,14 +112,18 @@ TEST(PublishedText, RefusesToWriteWithoutTimes) {
 TEST(PublishedText, RefusesBadInputWithItsPlace) {
   EXPECT_EQ(error_in(""), "g.txt:1:1: the file ends before the number of vertices");
   EXPECT_EQ(error_in("{\"format\": 1}"), "g.txt:1:1: expected the number of vertices, an integer");
-  EXPECT_EQ(error_in("99999999999\n"), "g.txt:1:1: 99999999999 is not below 50000001");
+  EXPECT_EQ(error_in("99999999999\n"),
+            "g.txt:1:1: 99999999999 is too large: the number of vertices must be below 50000001");
   EXPECT_EQ(error_in("99999999999999999999999999\n"),
-            "g.txt:1:1: 99999999999999999999999999 is not below 50000001");
+            "g.txt:1:1: 99999999999999999999999999 is too large: the number of vertices must be "
+            "below 50000001");
   EXPECT_EQ(error_in("-3\n"), "g.txt:1:1: expected the number of vertices, an integer");
-  EXPECT_EQ(error_in("2\n0, 2,\n"), "g.txt:2:4: 2 is not below 2");
+  EXPECT_EQ(error_in("2\n0, 2,\n"),
+            "g.txt:2:4: 2 is too large: the number of an input vertex must be below 2");
   EXPECT_EQ(error_in("2\n0, 0,\n"), "g.txt:2:1: the input vertex 0 stands twice");
-  EXPECT_EQ(error_in("3\n0,\n0, x\n"), "g.txt:3:4: expected the number of a vertex");
-  EXPECT_EQ(error_in("3\n0,\n0, 5\n1, 1\n1,1\n1,1\n"), "g.txt:3:4: 5 is not below 2");
+  EXPECT_EQ(error_in("3\n0,\n0, x\n"), "g.txt:3:4: expected the number of a vertex, an integer");
+  EXPECT_EQ(error_in("3\n0,\n0, 5\n1, 1\n1,1\n1,1\n"),
+            "g.txt:3:4: 5 is too large: the number of a vertex must be below 2");
   EXPECT_EQ(error_in("2\n\n0\n1, 1\n1,1\n1,1\n"), "g.txt:4:1: 1 edge sources but 2 edge targets");
   EXPECT_EQ(error_in("2\n\n0\n1\n1,1\n"),
             "g.txt:6:1: the file ends after the costs of 1 vertices of 2");

@@ -1,0 +1,96 @@
+// dopp graph compile, and the workloads of dopp graph generate
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+
+namespace doppler::golden {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kProgram =
+    "dim batch = 8, in = 6, out = 4\n"
+    "input x[batch, in]\n"
+    "param w[in, out]\n"
+    "y = relu(einsum(x, w -> [batch, out]))\n"
+    "loss = mean(y * y)\n"
+    "output y\n";
+
+TEST(Compile, AProgramBecomesAGraphThatIsPlaced) {
+  const Workspace files;
+  files.write("p.tp", kProgram);
+  const Outcome made = files.dopp("graph compile p.tp --devices 4xA100 -o p.json");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome placed = files.dopp("place p.json --devices 4xA100 --method heft --json");
+  EXPECT_EQ(placed.exit_code, 0) << placed.err;
+  const Outcome shown = files.dopp("graph show p.json --json");
+  EXPECT_EQ(json_number(shown.out, {"nodes"}), 8);  // four products, four relu
+}
+
+TEST(Compile, ShardsAsAskedAndExplainsItself) {
+  const Workspace files;
+  files.write("p.tp", kProgram);
+  const Outcome made = files.dopp(
+      "graph compile p.tp --devices 4xA100 --shard in=3 --dim batch=2 --explain -o p.json");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("in/3"));
+  EXPECT_THAT(made.out, HasSubstr("aggregate"));
+  EXPECT_THAT(made.out, HasSubstr("wrote p.json: 5 nodes"));  // three products, a sum, a relu
+}
+
+TEST(Compile, TrainingUpdatesEveryParameter) {
+  const Workspace files;
+  files.write("p.tp", kProgram);
+  for (const char* optimizer : {"sgd", "adam"}) {
+    const Outcome made =
+        files.dopp(std::string("graph compile p.tp --shards 2 --train --optimizer ") + optimizer +
+                   " -o p.json");
+    ASSERT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_THAT(files.read("p.json"), HasSubstr("\"updates\""));
+    EXPECT_EQ(files.dopp("place p.json --devices 2xA100 --method heft").exit_code, 0);
+  }
+}
+
+TEST(Compile, WorkloadsTakeSizesAndWarnOfThoseWithoutMeaning) {
+  const Workspace files;
+  for (const std::string workload : {"chainmm", "ffnn", "llama-block", "llama-layer"}) {
+    const Outcome made = files.dopp("graph generate " + workload +
+                                    " --shards 4 --batch 4 --size 64 --seq 16 --train -o w.json");
+    ASSERT_EQ(made.exit_code, 0) << workload << made.err;
+    EXPECT_THAT(made.err, workload == "chainmm"
+                              ? HasSubstr("--seq means nothing for chainmm")
+                              : HasSubstr("--size means nothing for " + workload));
+    const Outcome placed = files.dopp("place w.json --devices 4xA100 --method enumerative");
+    EXPECT_EQ(placed.exit_code, 0) << placed.err;
+  }
+}
+
+TEST(Compile, MistakesAreShownWhereTheyAre) {
+  const Workspace files;
+  files.write("p.tp", "dim a = 2\ninput x[a]\ny = x + z\noutput y\n");
+  const Outcome bad = files.dopp("graph compile p.tp --shards 2 -o p.json");
+  EXPECT_EQ(bad.exit_code, 2);
+  EXPECT_THAT(bad.err, HasSubstr("p.tp:3:9: "));
+  EXPECT_THAT(bad.err, HasSubstr("y = x + z\n"));
+  EXPECT_THAT(bad.err, HasSubstr("\n          ^"));
+  EXPECT_FALSE(files.has("p.json"));
+
+  files.write("q.tp", kProgram);
+  const auto error = [&](const std::string& options) {
+    const Outcome outcome = files.dopp("graph compile q.tp -o q.json " + options);
+    EXPECT_EQ(outcome.exit_code, 2) << options;
+    EXPECT_EQ(line_count(outcome.err), 1u) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_THAT(error(""), HasSubstr("--devices SPEC or --shards N"));
+  EXPECT_THAT(error("--shards 2 --devices 4xA100"), HasSubstr("--devices SPEC or --shards N"));
+  EXPECT_THAT(error("--shards 2 --shard rows=2"), HasSubstr("no dimension 'rows'"));
+  EXPECT_THAT(error("--shards 2 --shard in=x"), HasSubstr("NAME=N"));
+  EXPECT_THAT(error("--shards 2 --dim rows=2"), HasSubstr("rows"));
+  EXPECT_FALSE(files.has("q.json"));
+}
+
+}  // namespace
+}  // namespace doppler::golden
