@@ -4,6 +4,7 @@
 #include "doppler/place/methods.h"
 #include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
+#include "support/checked_run.h"
 #include "support/graphs.h"
 #include "support/place_support.h"
 
@@ -17,7 +18,7 @@ using test::RandomProblemOptions;
 
 double makespan(const cost::Problem& problem, const PlaceResult& result) {
   schedule::check_placement(problem, result.placement);
-  return sim::Simulator(problem).makespan(result.placement, kInfinity);
+  return test::checked_run(problem, result.placement).makespan;
 }
 
 void expect_optimum(const RandomProblemOptions& options, std::uint64_t first, std::uint64_t count) {

@@ -8,6 +8,7 @@
 #include "doppler/place/methods.h"
 #include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
+#include "support/checked_run.h"
 #include "support/graphs.h"
 #include "support/place_support.h"
 
@@ -128,11 +129,10 @@ TEST(ListSchedulers, UseTheSecondDeviceOfADiamond) {
       test::simple_graph({{"a", 1}, {"b", 2}, {"c", 2}, {"d", 1}},
                          {{"a", "b"}, {"a", "c"}, {"b", "d"}, {"c", "d"}}, 1.0),
       2, LinkMode::kFree);
-  sim::Simulator simulator(*problem);
   for (const auto& make : {make_critical_path, make_heft, make_peft, make_exact}) {
     const auto placer = make();
     const PlaceResult result = placer->place(*problem, request(1));
-    EXPECT_EQ(simulator.makespan(result.placement, kInfinity), 5.0) << placer->name();
+    EXPECT_EQ(test::checked_run(*problem, result.placement).makespan, 5.0) << placer->name();
   }
 }
 
@@ -216,7 +216,7 @@ TEST(Enumerative, FollowsTheShards) {
   const auto problem = test::uniform_problem(std::move(builder).build(), 2, LinkMode::kFree);
   const schedule::Placement placement = make_enumerative()->place(*problem, {}).placement;
   EXPECT_NE(placement.device[0], placement.device[1]);
-  EXPECT_EQ(sim::Simulator(*problem).makespan(placement, kInfinity), 4.0);
+  EXPECT_EQ(test::checked_run(*problem, placement).makespan, 4.0);
 }
 
 }  // namespace
