@@ -1,6 +1,7 @@
 // dopp graph compile, and dopp graph generate of the published workloads
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "doppler/device/spec.h"
 #include "doppler/kernel/registry.h"
 #include "doppler/study/plan_report.h"
+#include "doppler/study/plan_search.h"
 #include "doppler/tra/compile.h"
 #include "doppler/tra/program_text.h"
 #include "doppler/tra/workloads.h"
@@ -18,31 +20,32 @@
 namespace doppler::app {
 namespace {
 
-// Devices of the preset, or a number of shards on devices like one A100 each.
-tra::Machine machine_for(const CompileOptions& options) {
-  if (!options.devices.empty()) return tra::machine_of(device::topology_from_spec(options.devices));
-  tra::Machine machine = tra::machine_of(device::topology_from_spec("1xA100"));
-  machine.devices = options.shards;
-  return machine;
+// Those of the preset, or a number of shards on devices like A100s.
+device::Topology topology_for(const CompileOptions& options) {
+  return device::topology_from_spec(options.devices.empty() ? fmt::format("{}xA100", options.shards)
+                                                            : options.devices);
 }
 
 void compile(const tra::Program& program, const CompileOptions& options, const std::string& output,
              const std::string& format_name, bool json) {
   const import::Format format = output_format(format_name, output);
   ProgressLine progress("compiling " + program.name);
-  const tra::Machine machine = machine_for(options);
-  tra::CompileOptions settings{.machine = machine,
-                               .train = options.train,
-                               .optimizer = options.optimizer,
-                               .rate = options.rate};
-  if (!options.parts.empty()) settings.parts = options.parts;
-  const tra::Compiled compiled = tra::compile(program, settings, kernel::default_kernels());
+  const auto topology = std::make_shared<const device::Topology>(topology_for(options));
+  const tra::Computation computation = options.train
+                                           ? tra::training(program, options.optimizer, options.rate)
+                                           : tra::forward(program);
+  const tra::Machine machine = tra::machine_of(*topology);
+  if (!options.parts.empty()) tra::check_names(options.parts, computation);
+  const study::FoundPlan found =
+      options.parts.empty()
+          ? study::find_plan(computation, topology, kernel::default_kernels())
+          : study::given_plan(computation, machine, options.parts, kernel::default_kernels());
   if (options.explain && !json) {
-    const std::string text = study::plan_text(compiled.plan, machine);
+    const std::string text = study::plan_text(found.plan, machine);
     progress.finish();
     print(text);
   }
-  write_graph(compiled.lowered.graph, output, format, json, progress);
+  write_graph(found.lowered.graph, output, format, json, progress);
 }
 
 }  // namespace

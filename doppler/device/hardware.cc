@@ -88,6 +88,7 @@ struct OpEfficiency {
 };
 // By op kind, as graphs of our own, ONNX and HLO name them.
 constexpr OpEfficiency kEfficiencies[] = {
+    {"contract", kProduct},
     {"matmul", kProduct},
     {"MatMul", kProduct},
     {"gemm", kProduct},
@@ -115,11 +116,13 @@ constexpr OpEfficiency kEfficiencies[] = {
     {"LayerNormalization", kReduction},
     {"rms_norm", kReduction},
     {"fft", kReduction},
+    {"permute", kPermutation},
     {"transpose", kPermutation},
     {"Transpose", kPermutation},
     {"gather", kPermutation},
     {"Gather", kPermutation},
     {"scatter", kPermutation},
+    {"scatter_add", kPermutation},
     {"ScatterND", kPermutation},
 };
 

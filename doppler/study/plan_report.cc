@@ -51,11 +51,11 @@ std::string plan_text(const tra::Plan& plan, const tra::Machine& machine) {
     const bool stored = e.op == tra::Operator::kInput;
     const std::string name = e.name.empty() ? tra::label(e.kernel) : e.name;
     if (e.op == tra::Operator::kFill) continue;
-    compute += operation.compute_seconds;
-    moved += operation.moved_bytes;
+    compute += operation.cost.compute_seconds;
+    moved += operation.cost.moved_bytes;
     table.add_row({name, parts_text(operation.parts), stored ? "stored" : steps_text(operation),
-                   stored ? "-" : format_time(operation.compute_seconds, "s"),
-                   stored ? "-" : format_bytes(operation.moved_bytes)});
+                   stored ? "-" : format_time(operation.cost.compute_seconds, "s"),
+                   stored ? "-" : format_bytes(operation.cost.moved_bytes)});
   }
   return table.render() +
          fmt::format(

@@ -16,26 +16,19 @@ namespace {
 // Adam: "Adam: A Method for Stochastic Optimization" (Kingma and Ba, 2015), its suggested values.
 constexpr double kFirstDecay = 0.9, kSecondDecay = 0.999, kAdamEpsilon = 1e-8;
 
-// A root before it is split.
-struct Result {
-  Relation value;
-  std::string name;
-  std::optional<Relation> updates = std::nullopt;
-};
-
 // The parameter's new value, and whatever state goes with it.
 void add_sgd(const Relation& parameter, const Relation& gradient, double rate,
-             std::vector<Result>& results) {
+             std::vector<Root>& roots) {
   const Dimensions& dimensions = parameter->type.dimensions;
   const std::string name = parameter->name + ".new";
-  results.push_back(
+  roots.push_back(
       {named(join(parameter, gradient, binary("sgd_update", dimensions, dimensions, rate)), name),
        name, parameter});
 }
 
 // `step` is the number of the step at hand, from 1.
 void add_adam(const Relation& parameter, const Relation& gradient, const Relation& step,
-              double rate, std::vector<Result>& results) {
+              double rate, std::vector<Root>& roots) {
   const auto state = [&](const char* what) {
     return input(parameter->name + what, parameter->type, InputRole::kParameter);
   };
@@ -56,47 +49,67 @@ void add_adam(const Relation& parameter, const Relation& gradient, const Relatio
   const Relation mean = multiply(new_first, correction(kFirstDecay));
   const Relation spread =
       shift(apply("sqrt", multiply(new_second, correction(kSecondDecay))), kAdamEpsilon);
-  results.push_back(
+  roots.push_back(
       {named(subtract(parameter, scale(divide(mean, spread), rate)), name), name, parameter});
-  results.push_back({new_first, name + ".first", first});
-  results.push_back({new_second, name + ".second", second});
+  roots.push_back({new_first, name + ".first", first});
+  roots.push_back({new_second, name + ".second", second});
 }
 
-std::vector<Result> results_of(const Program& program, const CompileOptions& options) {
-  std::vector<Result> results;
-  if (!options.train) {
-    for (const NamedRelation& output : program.outputs) {
-      results.push_back({output.relation, output.name});
-    }
-    if (results.empty() && program.loss) results.push_back({*program.loss, "loss"});
-    if (results.empty()) throw InputError("the program has no output and no loss");
-    return results;
+}  // namespace
+
+std::vector<Relation> Computation::relations() const {
+  std::vector<Relation> result;
+  for (const Root& root : roots) result.push_back(root.relation);
+  return result;
+}
+
+std::vector<std::pair<Relation, Relation>> Computation::updates() const {
+  std::vector<std::pair<Relation, Relation>> result;
+  for (const Root& root : roots) {
+    if (root.updates) result.emplace_back(root.relation, *root.updates);
   }
+  return result;
+}
+
+Computation forward(const Program& program) {
+  Computation computation{program.name, {}};
+  for (const NamedRelation& output : program.outputs) {
+    computation.roots.push_back({output.relation, output.name});
+  }
+  if (computation.roots.empty() && program.loss) {
+    computation.roots.push_back({*program.loss, "loss"});
+  }
+  if (computation.roots.empty()) throw InputError("the program has no output and no loss");
+  return computation;
+}
+
+Computation training(const Program& program, Optimizer optimizer, double rate) {
   if (!program.loss) throw InputError("training needs a loss, and the program has none");
   if (program.parameters.empty()) {
     throw InputError("training needs parameters, and the program has none");
   }
-  results.push_back({*program.loss, "loss"});
+  Computation computation{program.name, {{*program.loss, "loss"}}};
+  std::vector<Root>& roots = computation.roots;
   const std::vector<Relation> found = gradients(*program.loss, program.parameters);
   std::optional<Relation> step;
-  if (options.optimizer == Optimizer::kAdam) {
+  if (optimizer == Optimizer::kAdam) {
     const Relation before = input("step", {}, InputRole::kParameter);
     step = named(shift(before, 1.0), "step.new");
-    results.push_back({*step, "step.new", before});
+    roots.push_back({*step, "step.new", before});
   }
   for (std::size_t p = 0; p < found.size(); ++p) {
     if (step) {
-      add_adam(program.parameters[p], found[p], *step, options.rate, results);
+      add_adam(program.parameters[p], found[p], *step, rate, roots);
     } else {
-      add_sgd(program.parameters[p], found[p], options.rate, results);
+      add_sgd(program.parameters[p], found[p], rate, roots);
     }
   }
-  return results;
+  return computation;
 }
 
-void check_names(const Parts& parts, std::span<const Relation> roots) {
+void check_names(const Parts& parts, const Computation& computation) {
   std::set<std::string> known;
-  for (const Relation& relation : in_order(roots)) {
+  for (const Relation& relation : in_order(computation.relations())) {
     for (const Dimension& dimension : relation->type.dimensions) known.insert(dimension.name);
   }
   for (const auto& [name, count] : parts) {
@@ -108,32 +121,29 @@ void check_names(const Parts& parts, std::span<const Relation> roots) {
   }
 }
 
-}  // namespace
+Lowered lower(const Computation& computation, const Sharding& sharding,
+              const kernel::Registry& kernels) {
+  // Parameters are roots as well, to be found again in their split form.
+  std::vector<Relation> all = computation.relations();
+  for (const auto& [value, parameter] : computation.updates()) all.push_back(parameter);
+  const std::vector<Relation> sharded = shard(all, sharding);
+  std::vector<Root> roots = computation.roots;
+  std::size_t next_parameter = roots.size();
+  for (std::size_t r = 0; r < roots.size(); ++r) {
+    roots[r].relation = sharded[r];
+    if (roots[r].updates) roots[r].updates = sharded[next_parameter++];
+  }
+  return lower(roots, kernels, computation.name);
+}
 
 Compiled compile(const Program& program, const CompileOptions& options,
                  const kernel::Registry& kernels) {
-  const std::vector<Result> results = results_of(program, options);
-  std::vector<Relation> roots;
-  std::vector<std::pair<Relation, Relation>> updates;
-  for (const Result& result : results) {
-    roots.push_back(result.value);
-    if (result.updates) updates.emplace_back(result.value, *result.updates);
-  }
-  if (options.parts) check_names(*options.parts, roots);
-  Plan planned = options.parts ? plan_by_name(roots, options.machine, *options.parts)
-                               : plan(roots, options.machine, updates);
-
-  // Parameters are roots as well, to be found again in their split form.
-  std::vector<Relation> all = roots;
-  for (const auto& [value, parameter] : updates) all.push_back(parameter);
-  const std::vector<Relation> sharded = shard(all, planned.sharding());
-  std::vector<Root> lowered_roots;
-  std::size_t next_parameter = roots.size();
-  for (std::size_t r = 0; r < roots.size(); ++r) {
-    lowered_roots.push_back({sharded[r], results[r].name});
-    if (results[r].updates) lowered_roots.back().updates = sharded[next_parameter++];
-  }
-  return {lower(lowered_roots, kernels, program.name), std::move(planned)};
+  const Computation computation =
+      options.train ? training(program, options.optimizer, options.rate) : forward(program);
+  if (options.parts) check_names(*options.parts, computation);
+  const Planner planner(computation.relations(), options.machine, computation.updates());
+  Plan plan = options.parts ? planner.by_name(*options.parts) : planner.best();
+  return {lower(computation, plan.sharding(), kernels), std::move(plan)};
 }
 
 }  // namespace doppler::tra

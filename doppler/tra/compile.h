@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "doppler/kernel/registry.h"
 #include "doppler/tra/lowering.h"
@@ -12,6 +15,28 @@
 namespace doppler::tra {
 
 enum class Optimizer : std::uint8_t { kSgd, kAdam };
+
+// What is to be computed, before anything is split.
+struct Computation {
+  std::string name;
+  std::vector<Root> roots;
+
+  std::vector<Relation> relations() const;                     // of the roots
+  std::vector<std::pair<Relation, Relation>> updates() const;  // new values and parameters
+};
+
+// A program's outputs, or its loss where it has none. Throws InputError where there is nothing.
+Computation forward(const Program& program);
+// Loss, gradients and the new value of every parameter. Throws InputError where there is no loss or
+// no parameter.
+Computation training(const Program& program, Optimizer optimizer, double rate);
+
+// Throws InputError where `parts` names a dimension that the computation does not have.
+void check_names(const Parts& parts, const Computation& computation);
+
+// The graph of a computation that is split as planned.
+Lowered lower(const Computation& computation, const Sharding& sharding,
+              const kernel::Registry& kernels);
 
 struct CompileOptions {
   Machine machine = {};
@@ -26,8 +51,7 @@ struct Compiled {
   Plan plan;
 };
 
-// Throws InputError where training is asked for and there is no loss or parameter, where there is
-// nothing to compute, or where `parts` names a dimension that the program does not have.
+// All of it with the plan that is predicted to be fastest; study/plan_search.h goes on from there.
 Compiled compile(const Program& program, const CompileOptions& options,
                  const kernel::Registry& kernels);
 

@@ -96,6 +96,9 @@ class Lowering {
     double bytes;
     Shape shape;
   };
+  struct Work {
+    double flops = 0.0, bytes_read = 0.0, bytes_written = 0.0;
+  };
 
   std::string unique(std::string name) {
     const auto [at, fresh] = names_.emplace(name, 1);
@@ -119,26 +122,44 @@ class Lowering {
     return TensorId::of(tensors_.size() - 1);
   }
 
+  // Checked and worked out once for all calls with these attributes and shapes: blocks are alike.
+  const Work& work_of(const KernelCall& kernel, std::string identity) {
+    for (const Shape& shape : kernel.inputs) {
+      identity.append(1, '|');
+      for (const std::int64_t size : shape) identity.append(std::to_string(size)).append(1, ',');
+    }
+    const auto [at, fresh] = work_.emplace(std::move(identity), Work());
+    if (fresh) {
+      const kernel::Kernel& rules = kernels_.at(kernel.name);
+      rules.check(kernel);
+      at->second = {rules.flops(kernel), rules.bytes_read(kernel), rules.bytes_written(kernel)};
+    }
+    return at->second;
+  }
+
   // The tensor that this call gives, made once for equal calls on equal tensors.
   TensorId call(const KernelCall& kernel, const std::vector<TensorId>& operands,
                 const std::string& operation, std::span<const std::int64_t> key,
                 const std::string& meta_op, MetaRole role) {
     std::string identity = kernel.name;
     for (const auto& [name, value] : kernel.attributes) {
-      identity += fmt::format(" {}={}", name, value);
+      identity.append(1, ' ').append(name).append(1, '=').append(value);
     }
-    for (const TensorId operand : operands) identity += fmt::format(" {}", operand.value());
-    const auto [at, fresh] = made_.emplace(std::move(identity), TensorId());
+    const std::size_t without_operands = identity.size();
+    for (const TensorId operand : operands) {
+      identity.append(1, ' ').append(std::to_string(operand.value()));
+    }
+    const auto [at, fresh] = made_.emplace(identity, TensorId());
     if (!fresh) return at->second;
 
-    const kernel::Kernel& rules = kernels_.at(kernel.name);
-    rules.check(kernel);
+    identity.resize(without_operands);
+    const Work& work = work_of(kernel, std::move(identity));
     const std::string name = unique(block_name(operation, key));
     const NodeId node = builder_.add_node({.name = name,
                                            .op = kernel.name,
-                                           .flops = rules.flops(kernel),
-                                           .bytes_read = rules.bytes_read(kernel),
-                                           .bytes_written = rules.bytes_written(kernel),
+                                           .flops = work.flops,
+                                           .bytes_read = work.bytes_read,
+                                           .bytes_written = work.bytes_written,
                                            .kernel = kernel,
                                            .meta_op = meta_op,
                                            .meta_role = role});
@@ -347,6 +368,7 @@ class Lowering {
   std::vector<std::pair<TensorId, NodeId>> edges_;
   std::unordered_map<const Expression*, std::vector<TensorId>> blocks_;  // references stay valid
   std::unordered_map<std::string, TensorId> made_;
+  std::unordered_map<std::string, Work> work_;
   std::unordered_map<std::string, std::size_t> names_;
   std::unordered_set<std::uint32_t> output_;
   std::unordered_map<std::uint32_t, TensorId> updates_;

@@ -1,7 +1,6 @@
 #include "doppler/tra/planning.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "doppler/base/error.h"
@@ -9,47 +8,11 @@
 namespace doppler::tra {
 namespace {
 
-constexpr double kBytesPerElement = 4.0;
-// Plans in which a parameter's new value is not where the parameter is do not count.
-constexpr double kForbiddenSeconds = 1e6;
+using Operation = PlanModel::Operation;
+using Operand = PlanModel::Operand;
+
 // Sweeps over all operations; few programs need more than three until nothing changes.
 constexpr int kMostSweeps = 8;
-
-using Choice = std::vector<std::int64_t>;  // parts by dimension of an operation
-
-double product(const Choice& choice) {
-  double result = 1.0;
-  for (const std::int64_t parts : choice) result *= static_cast<double>(parts);
-  return result;
-}
-
-bool is_source(const Expression& e) {
-  return e.op == Operator::kInput || e.op == Operator::kFill;
-}
-bool computes(const Expression& e) {
-  return is_source(e) || e.op == Operator::kJoin || e.op == Operator::kTransform;
-}
-
-// An operand as its operation sees it: which operation makes it, under which names.
-struct Operand {
-  std::size_t producer;
-  std::vector<std::size_t> here;   // index of each dimension in the operation's
-  std::vector<std::size_t> there;  // in the producer's
-  double bytes;
-};
-
-// An operation in numbers.
-struct Operation {
-  Relation relation;
-  Dimensions dimensions = {};             // of operands and result together
-  std::vector<std::size_t> result = {};   // indices of the result's
-  std::vector<std::size_t> dropped = {};  // of those that are summed
-  std::vector<Operand> operands = {};
-  std::vector<std::size_t> consumers = {};
-  std::vector<Choice> choices = {};
-  double flops = 0.0, bytes = 0.0, result_bytes = 0.0;
-  std::ptrdiff_t updated = -1;  // operation (an input) whose new value this is
-};
 
 std::vector<std::int64_t> prime_factors(std::int64_t n) {
   std::vector<std::int64_t> result;
@@ -60,149 +23,109 @@ std::vector<std::int64_t> prime_factors(std::int64_t n) {
   return result;
 }
 
-}  // namespace
-
-class Planner {
- public:
-  Planner(std::span<const Relation> roots, const Machine& machine) : machine_(machine) {
-    for (const Relation& relation : in_order(roots)) {
-      if (computes(*relation)) add(relation);
+std::vector<Choice> named_choices(const PlanModel& model, const Parts& parts) {
+  std::vector<Choice> result;
+  for (const Operation& operation : model.operations()) {
+    Choice choice;
+    for (std::size_t d = 0; d < operation.dimensions.size(); ++d) {
+      const auto found = parts.find(operation.dimensions[d].name);
+      choice.push_back(
+          found != parts.end() && operation.splits[d]
+              ? std::clamp<std::int64_t>(found->second, 1, operation.dimensions[d].size)
+              : 1);
     }
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      for (const Operand& operand : operations_[i].operands) {
-        auto& consumers = operations_[operand.producer].consumers;
-        if (consumers.empty() || consumers.back() != i) consumers.push_back(i);
+    result.push_back(std::move(choice));
+  }
+  return result;
+}
+
+// Every operation has a list of choices; what each costs, and what each costs together with each
+// choice of a producer, is worked out once. Layers of a model repeat each other: lists and tables
+// are shared by operations that look the same.
+class Optimizer {
+ public:
+  Optimizer(const PlanModel& model, std::int64_t parts) : model_(model), parts_(parts) {
+    for (const Operation& operation : model.operations()) {
+      list_.push_back(list_for(operation));
+      own_.push_back(own_table(operation, list_.back()));
+      moves_.emplace_back();
+      for (const Operand& operand : operation.operands) {
+        moves_.back().push_back(move_table(operand, list_.back(), list_[operand.producer]));
+      }
+    }
+    tied_.assign(list_.size(), -1);
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      if (const std::ptrdiff_t parameter = model.operations()[i].updates; parameter >= 0) {
+        tied_[static_cast<std::size_t>(parameter)] = static_cast<std::ptrdiff_t>(i);
       }
     }
   }
 
-  void tie(const Relation& value, const Relation& parameter) {
-    operations_[index_.at(value.get())].updated =
-        static_cast<std::ptrdiff_t>(index_.at(parameter.get()));
-    operations_[index_.at(parameter.get())].consumers.push_back(index_.at(value.get()));
-  }
-
-  Plan by_name(const Parts& parts) {
-    std::vector<Choice> choice = named_choice(parts);
-    return finish(std::move(choice));
-  }
-
-  Plan best() {
-    for (Operation& operation : operations_) operation.choices = choices_of(operation);
+  std::vector<Choice> best() {
+    std::vector<std::vector<std::size_t>> starts{programmed()};
     std::set<std::string> names;
-    for (const Operation& operation : operations_) {
+    for (const Operation& operation : model_.operations()) {
+      if (!operation.product) continue;
       for (const Dimension& dimension : operation.dimensions) names.insert(dimension.name);
     }
-    std::vector<std::vector<Choice>> starts{greedy({})};
-    for (const std::string& name : names) {
-      starts.push_back(greedy({{name, machine_.devices}}));
-    }
-    std::vector<Choice> best;
-    double best_seconds = 0.0;
-    for (std::vector<Choice>& start : starts) {
+    for (const std::string& name : names) starts.push_back(greedy({{name, parts_}}));
+    std::vector<std::size_t> best;
+    double least = 0.0;
+    for (std::vector<std::size_t>& start : starts) {
       improve(start);
       const double seconds = total(start);
-      if (best.empty() || seconds < best_seconds) {
-        best = std::move(start);
-        best_seconds = seconds;
-      }
+      if (!best.empty() && seconds >= least) continue;
+      least = seconds;
+      best = std::move(start);
     }
-    return finish(std::move(best));
-  }
-
- private:
-  void add(const Relation& relation) {
-    const Expression& e = *relation;
-    Operation operation{.relation = relation};
-    const auto place = [&](const Dimension& dimension) {
-      int d = find(operation.dimensions, dimension.name);
-      if (d < 0) {
-        d = static_cast<int>(operation.dimensions.size());
-        operation.dimensions.push_back({dimension.name, dimension.size});
-      }
-      return static_cast<std::size_t>(d);
-    };
-    operation.bytes = 0.0;
-    for (const Relation& operand : e.operands) operation.operands.push_back(trace(operand));
-    for (std::size_t o = 0; o < e.operands.size(); ++o) {
-      for (const Dimension& dimension : e.operands[o]->type.dimensions) {
-        operation.operands[o].here.push_back(place(dimension));
-      }
-      operation.bytes += operation.operands[o].bytes;
-    }
-    for (const Dimension& dimension : e.type.dimensions)
-      operation.result.push_back(place(dimension));
-    for (std::size_t d = 0; d < operation.dimensions.size(); ++d) {
-      if (find(e.type.dimensions, operation.dimensions[d].name) < 0) operation.dropped.push_back(d);
-    }
-    operation.result_bytes =
-        kBytesPerElement * e.type.elements() * static_cast<double>(e.type.keys.size());
-    operation.bytes += operation.result_bytes;
-    double points = static_cast<double>(e.type.keys.size());
-    for (const Dimension& dimension : operation.dimensions) {
-      points *= static_cast<double>(dimension.size);
-    }
-    const bool gathers = e.kernel.form == BlockKernel::Form::kGather;
-    operation.flops = e.kernel.form == BlockKernel::Form::kContract ? 2.0 * points
-                      : gathers                                     ? 0.0
-                                                                    : points;
-    if (is_source(e)) operation.flops = operation.bytes = 0.0;
-    index_.emplace(&e, operations_.size());
-    operations_.push_back(std::move(operation));
-  }
-
-  // Finds the operation behind renamings and other operators that compute nothing.
-  Operand trace(const Relation& operand) const {
-    Operand result{.producer = 0,
-                   .here = {},
-                   .there = {},
-                   .bytes = kBytesPerElement * operand->type.elements() *
-                            static_cast<double>(operand->type.keys.size())};
-    std::vector<std::string> wanted = names(operand->type.dimensions);
-    const Expression* e = operand.get();
-    while (!computes(*e)) {
-      for (std::string& name : wanted) {
-        for (const auto& [from, to] : e->renaming) {
-          if (to == name) {
-            name = from;
-            break;
-          }
-        }
-      }
-      e = e->operands[0].get();
-    }
-    result.producer = index_.at(e);
-    for (const std::string& name : wanted) {
-      const int d = find(operations_[result.producer].dimensions, name);
-      DOPPLER_CHECK(d >= 0);
-      result.there.push_back(static_cast<std::size_t>(d));
-    }
+    std::vector<Choice> result;
+    for (std::size_t i = 0; i < best.size(); ++i) result.push_back(choices(i)[best[i]]);
     return result;
   }
 
-  // Every way to split a product into as many parts as there are devices or, where shapes do not
-  // allow that, as many as they do. Other operations may stay in fewer: they are cheap, and what
-  // they read and write may have to move for the sake of the split.
-  std::vector<Choice> choices_of(const Operation& operation) const {
-    const bool is_product = operation.relation->kernel.form == BlockKernel::Form::kContract;
-    std::vector<std::int64_t> factors = prime_factors(machine_.devices);
-    std::set<Choice> found;
-    for (;; factors.pop_back()) {
-      Choice choice(operation.dimensions.size(), 1);
-      distribute(operation, factors, 0, choice, found);
-      if (factors.empty() || (is_product && !found.empty())) return {found.begin(), found.end()};
+ private:
+  using Key = std::vector<double>;
+
+  const std::vector<Choice>& choices(std::size_t i) const { return lists_[list_[i]]; }
+
+  // Products in as many parts as wanted or, where shapes do not allow that, as many as they do.
+  // Other operations may stay in fewer: they are cheap, and what they read and write may have to
+  // move for the sake of the split.
+  std::size_t list_for(const Operation& operation) {
+    const bool all = !operation.product;
+    Key key{all ? 1.0 : 0.0, all ? 0.0 : operation.blocks};
+    for (std::size_t d = 0; d < operation.dimensions.size(); ++d) {
+      key.push_back(operation.splits[d] ? static_cast<double>(operation.dimensions[d].size) : 1.0);
     }
+    const auto [at, fresh] = list_index_.emplace(std::move(key), lists_.size());
+    if (fresh) {
+      std::vector<std::int64_t> factors = prime_factors(parts_);
+      if (operation.product) {  // the program's own keys may be parts enough already
+        double parts = operation.blocks * static_cast<double>(parts_);
+        while (!factors.empty() &&
+               parts / static_cast<double>(factors.back()) >= static_cast<double>(parts_)) {
+          parts /= static_cast<double>(factors.back());
+          factors.pop_back();
+        }
+      }
+      std::set<Choice> found;
+      for (;; factors.pop_back()) {
+        Choice choice(operation.dimensions.size(), 1);
+        distribute(operation, factors, 0, choice, found);
+        if (factors.empty() || (operation.product && !found.empty())) break;
+      }
+      lists_.emplace_back(found.begin(), found.end());
+    }
+    return at->second;
   }
-  void distribute(const Operation& operation, const std::vector<std::int64_t>& factors,
-                  std::size_t next, Choice& choice, std::set<Choice>& found) const {
+  static void distribute(const Operation& operation, const std::vector<std::int64_t>& factors,
+                         std::size_t next, Choice& choice, std::set<Choice>& found) {
     if (next == factors.size()) {
       found.insert(choice);
       return;
     }
     for (std::size_t d = 0; d < choice.size(); ++d) {
-      const Dimension& dimension = operation.dimensions[d];
-      if (choice[d] * factors[next] > dimension.size ||
-          !can_split(operation.relation->kernel, dimension.name)) {
+      if (!operation.splits[d] || choice[d] * factors[next] > operation.dimensions[d].size) {
         continue;
       }
       choice[d] *= factors[next];
@@ -211,111 +134,133 @@ class Planner {
     }
   }
 
-  std::vector<Choice> named_choice(const Parts& parts) const {
-    std::vector<Choice> result;
-    for (const Operation& operation : operations_) {
-      Choice choice;
-      for (const Dimension& dimension : operation.dimensions) {
-        const auto found = parts.find(dimension.name);
-        const bool split =
-            found != parts.end() && can_split(operation.relation->kernel, dimension.name);
-        choice.push_back(split ? std::clamp<std::int64_t>(found->second, 1, dimension.size) : 1);
-      }
-      result.push_back(std::move(choice));
+  std::size_t own_table(const Operation& operation, std::size_t list) {
+    Key key{static_cast<double>(list), operation.source ? 1.0 : 0.0,
+            operation.blocks,          operation.flops,
+            operation.bytes,           operation.result_bytes};
+    for (const std::size_t d : operation.dropped) key.push_back(static_cast<double>(d));
+    for (const Dimension& dimension : operation.dimensions) {
+      key.push_back(static_cast<double>(dimension.size));
     }
-    return result;
-  }
-
-  Movement movement(const Operand& operand, const Choice& mine, const Choice& theirs,
-                    double& copies) const {
-    double blocks = 1.0;
-    bool same = true;
-    for (std::size_t d = 0; d < operand.here.size(); ++d) {
-      blocks *= static_cast<double>(mine[operand.here[d]]);
-      same &= mine[operand.here[d]] == theirs[operand.there[d]];
-    }
-    copies = std::min(product(mine) / blocks, static_cast<double>(machine_.devices));
-    return !same ? Movement::kShuffle : copies > 1.0 ? Movement::kBroadcast : Movement::kLocal;
-  }
-
-  // Predicted seconds of one operation, given its parts and those of its producers. Details go to
-  // `report` where it is set.
-  double seconds(std::size_t i, const Choice& mine, const std::vector<Choice>& all,
-                 PlannedOperation* report = nullptr) const {
-    const Operation& operation = operations_[i];
-    const auto devices = static_cast<double>(machine_.devices);
-    double forbidden = 0.0;
-    if (operation.updated >= 0) {
-      const Choice& parameter = all[static_cast<std::size_t>(operation.updated)];
-      for (std::size_t d = 0; d < operation.result.size(); ++d) {
-        if (mine[operation.result[d]] != parameter[d]) forbidden = kForbiddenSeconds;
+    const auto [at, fresh] = table_index_.emplace(std::move(key), tables_.size());
+    if (fresh) {
+      std::vector<double>& table = tables_.emplace_back();
+      for (const Choice& choice : lists_[list]) {
+        table.push_back(model_.cost(operation, choice).seconds(model_.machine()));
       }
     }
-    if (is_source(*operation.relation)) return forbidden;
-
-    const double parts = product(mine);
-    const double rounds = std::ceil(parts / devices);
-    double compute =
-        rounds * (machine_.launch_seconds + std::max(operation.flops / machine_.flops,
-                                                     operation.bytes / machine_.memory_bandwidth) /
-                                                parts);
-    double moved = 0.0;
-    for (const Operand& operand : operation.operands) {
-      const bool from_source = is_source(*operations_[operand.producer].relation);
-      double copies = 1.0;
-      const Movement how = movement(operand, mine, all[operand.producer], copies);
-      if (report) report->operands.push_back(how);
-      if (how == Movement::kShuffle) {  // slices and concatenations, written and read
-        compute +=
-            machine_.launch_seconds + 2.0 * operand.bytes / machine_.memory_bandwidth / devices;
-        if (!from_source) moved += operand.bytes * copies;
-      } else if (!from_source) {  // inputs are wherever they are used
-        moved += operand.bytes * (copies - 1.0);
-      }
-    }
-    double partial = 1.0;
-    for (const std::size_t d : operation.dropped) partial *= static_cast<double>(mine[d]);
-    if (partial > 1.0) {
-      moved += operation.result_bytes * (std::min(partial, devices) - 1.0);
-      compute += machine_.launch_seconds +
-                 operation.result_bytes * (partial + 1.0) / machine_.memory_bandwidth / devices;
-    }
-    if (report) {
-      report->compute_seconds = compute;
-      report->aggregates = partial > 1.0;
-      report->moved_bytes = moved;
-    }
-    return forbidden + compute + moved / (devices * machine_.link_bandwidth);
+    return at->second;
   }
 
-  double total(const std::vector<Choice>& all) const {
-    double sum = 0.0;
-    for (std::size_t i = 0; i < all.size(); ++i) sum += seconds(i, all[i], all);
-    return sum;
-  }
-
-  // Each operation in turn as suits it best, given what comes before; `preferred` names decide
-  // between what costs the same and give inputs their parts.
-  std::vector<Choice> greedy(const Parts& preferred) const {
-    std::vector<Choice> all = named_choice(preferred);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (is_source(*operations_[i].relation)) continue;
-      const auto& choices = operations_[i].choices;
-      if (std::find(choices.begin(), choices.end(), all[i]) != choices.end()) continue;
-      double best = -1.0;
-      for (const Choice& choice : choices) {
-        const double cost = seconds(i, choice, all);
-        if (best < 0.0 || cost < best) {
-          best = cost;
-          all[i] = choice;
+  // Rows: the operation's choices; columns: the producer's.
+  std::size_t move_table(const Operand& operand, std::size_t mine, std::size_t theirs) {
+    Key key{static_cast<double>(mine), static_cast<double>(theirs), operand.bytes,
+            operand.from_source ? -1.0 : -2.0};  // no index or size is negative
+    for (const std::size_t d : operand.here) key.push_back(static_cast<double>(d));
+    for (const std::size_t d : operand.there) key.push_back(static_cast<double>(d));
+    const auto [at, fresh] = table_index_.emplace(std::move(key), tables_.size());
+    if (fresh) {
+      std::vector<double>& table = tables_.emplace_back();
+      for (const Choice& choice : lists_[mine]) {
+        for (const Choice& other : lists_[theirs]) {
+          table.push_back(model_.cost(operand, choice, other).seconds(model_.machine()));
         }
       }
+    }
+    return at->second;
+  }
+  double move(std::size_t i, std::size_t operand, std::size_t mine, std::size_t theirs) const {
+    const std::size_t producer = model_.operations()[i].operands[operand].producer;
+    return tables_[moves_[i][operand]][mine * choices(producer).size() + theirs];
+  }
+
+  // The choice of a parameter that goes with this one of its new value.
+  std::size_t tied_choice(std::size_t parameter, std::size_t of_update) const {
+    const auto update = static_cast<std::size_t>(tied_[parameter]);
+    Choice wanted;
+    for (const std::size_t d : model_.operations()[update].result) {
+      wanted.push_back(choices(update)[of_update][d]);
+    }
+    const auto& list = choices(parameter);
+    const auto found = std::lower_bound(list.begin(), list.end(), wanted);
+    DOPPLER_CHECK(found != list.end() && *found == wanted);
+    return static_cast<std::size_t>(found - list.begin());
+  }
+
+  // Least cost of everything up to each operation, by its choice, as if every operation were read
+  // once: what several read is shared among them. Then backwards, each as suits those that read it.
+  std::vector<std::size_t> programmed() const {
+    const auto operations = model_.operations();
+    std::vector<std::vector<double>> least(operations.size());
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      least[i] = tables_[own_[i]];
+      for (std::size_t o = 0; o < operations[i].operands.size(); ++o) {
+        const std::size_t producer = operations[i].operands[o].producer;
+        const double share = 1.0 / static_cast<double>(operations[producer].uses.size());
+        for (std::size_t c = 0; c < least[i].size(); ++c) {
+          double best = share * least[producer][0] + move(i, o, c, 0);
+          for (std::size_t other = 1; other < least[producer].size(); ++other) {
+            best = std::min(best, share * least[producer][other] + move(i, o, c, other));
+          }
+          least[i][c] += best;
+        }
+      }
+    }
+    std::vector<std::size_t> all(operations.size(), 0);
+    for (std::size_t i = operations.size(); i-- > 0;) {
+      if (tied_[i] >= 0) {
+        all[i] = tied_choice(i, all[static_cast<std::size_t>(tied_[i])]);
+        continue;
+      }
+      std::vector<double>& cost = least[i];
+      add_uses(i, all, cost);
+      all[i] = argmin(cost);
     }
     return all;
   }
 
-  // Changes one operation at a time while that helps it and those that use it.
-  void improve(std::vector<Choice>& all) const {
+  // Each operation as named or, where that is none of its choices, as suits what comes before.
+  std::vector<std::size_t> greedy(const Parts& parts) const {
+    const std::vector<Choice> wanted = named_choices(model_, parts);
+    std::vector<std::size_t> all(wanted.size(), 0);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const auto& list = choices(i);
+      const auto found = std::lower_bound(list.begin(), list.end(), wanted[i]);
+      if (found != list.end() && *found == wanted[i]) {
+        all[i] = static_cast<std::size_t>(found - list.begin());
+      } else {
+        all[i] = argmin(costs(i, all, false));
+      }
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (tied_[i] >= 0) all[i] = tied_choice(i, all[static_cast<std::size_t>(tied_[i])]);
+    }
+    return all;
+  }
+
+  // Of each choice of an operation, given those of its neighbours.
+  std::vector<double> costs(std::size_t i, const std::vector<std::size_t>& all,
+                            bool with_uses) const {
+    const Operation& operation = model_.operations()[i];
+    std::vector<double> result = tables_[own_[i]];
+    for (std::size_t o = 0; o < operation.operands.size(); ++o) {
+      const std::size_t theirs = all[operation.operands[o].producer];
+      for (std::size_t c = 0; c < result.size(); ++c) result[c] += move(i, o, c, theirs);
+    }
+    if (with_uses) add_uses(i, all, result);
+    return result;
+  }
+  void add_uses(std::size_t i, const std::vector<std::size_t>& all,
+                std::vector<double>& cost) const {
+    for (const PlanModel::Use& use : model_.operations()[i].uses) {
+      for (std::size_t c = 0; c < cost.size(); ++c) {
+        cost[c] += move(use.consumer, use.operand, all[use.consumer], c);
+      }
+    }
+  }
+
+  // Changes one operation at a time while that helps it and its neighbours.
+  void improve(std::vector<std::size_t>& all) const {
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       bool changed = false;
       for (std::size_t i = all.size(); i-- > 0;) changed |= improve_one(i, all);
@@ -323,93 +268,83 @@ class Planner {
       if (!changed) return;
     }
   }
-
-  bool improve_one(std::size_t i, std::vector<Choice>& all) const {
-    const Operation& operation = operations_[i];
-    const auto cost = [&] {
-      double sum = seconds(i, all[i], all);
-      for (const std::size_t consumer : operation.consumers) {
-        sum += seconds(consumer, all[consumer], all);
-      }
-      return sum;
-    };
-    const Choice before = all[i];
-    Choice best = before;
-    double least = cost();
-    const auto consider = [&](const Choice& choice) {
-      all[i] = choice;
-      const double now = cost();
-      if (now < least * (1.0 - 1e-12)) {
-        least = now;
-        best = choice;
-      }
-    };
-    if (is_source(*operation.relation)) {
-      // As one of those that read it wants it; an input need not be split at all.
-      for (const std::size_t consumer : operation.consumers) {
-        for (const Operand& operand : operations_[consumer].operands) {
-          if (operand.producer != i) continue;
-          Choice choice(operation.dimensions.size(), 1);
-          for (std::size_t d = 0; d < operand.here.size(); ++d) {
-            choice[operand.there[d]] = all[consumer][operand.here[d]];
-          }
-          consider(choice);
-        }
-      }
-    } else {
-      for (const Choice& choice : operation.choices) consider(choice);
+  bool improve_one(std::size_t i, std::vector<std::size_t>& all) const {
+    if (tied_[i] >= 0) return false;  // goes with its new value
+    std::vector<double> cost = costs(i, all, true);
+    if (const std::ptrdiff_t updated = model_.operations()[i].updates; updated >= 0) {
+      add_parameter(i, static_cast<std::size_t>(updated), all, cost);
     }
+    const std::size_t best = argmin(cost);
+    if (cost[best] >= cost[all[i]] * (1.0 - 1e-12)) return false;
     all[i] = best;
-    return best != before;
-  }
-
-  Plan finish(std::vector<Choice> all) const {
-    Plan plan;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const Operation& operation = operations_[i];
-      PlannedOperation planned{.operation = operation.relation};
-      for (std::size_t d = 0; d < all[i].size(); ++d) {
-        if (all[i][d] > 1) planned.parts.emplace(operation.dimensions[d].name, all[i][d]);
-      }
-      plan.seconds_ += seconds(i, all[i], all, &planned);
-      plan.parts_.emplace(operation.relation.get(), planned.parts);
-      plan.operations_.push_back(std::move(planned));
+    if (const std::ptrdiff_t updated = model_.operations()[i].updates; updated >= 0) {
+      const auto parameter = static_cast<std::size_t>(updated);
+      all[parameter] = tied_choice(parameter, best);
     }
-    return plan;
+    return true;
+  }
+  // What the choices of a new value cost those that read the parameter, which goes with it.
+  void add_parameter(std::size_t update, std::size_t parameter, const std::vector<std::size_t>& all,
+                     std::vector<double>& cost) const {
+    std::vector<double> read(choices(parameter).size(), 0.0);
+    for (const PlanModel::Use& use : model_.operations()[parameter].uses) {
+      if (use.consumer == update) continue;
+      for (std::size_t c = 0; c < read.size(); ++c) {
+        read[c] += move(use.consumer, use.operand, all[use.consumer], c);
+      }
+    }
+    for (std::size_t c = 0; c < cost.size(); ++c) cost[c] += read[tied_choice(parameter, c)];
   }
 
-  Machine machine_;
-  std::vector<Operation> operations_;
-  std::unordered_map<const Expression*, std::size_t> index_;
+  double total(const std::vector<std::size_t>& all) const {
+    double sum = 0.0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      sum += tables_[own_[i]][all[i]];
+      const auto& operands = model_.operations()[i].operands;
+      for (std::size_t o = 0; o < operands.size(); ++o) {
+        sum += move(i, o, all[i], all[operands[o].producer]);
+      }
+    }
+    return sum;
+  }
+
+  static std::size_t argmin(const std::vector<double>& values) {
+    return static_cast<std::size_t>(std::min_element(values.begin(), values.end()) -
+                                    values.begin());
+  }
+
+  const PlanModel& model_;
+  std::int64_t parts_;                       // of a product
+  std::vector<std::vector<Choice>> lists_;   // each in rising order
+  std::vector<std::vector<double>> tables_;  // seconds
+  std::map<Key, std::size_t> list_index_, table_index_;
+  // By operation.
+  std::vector<std::size_t> list_, own_;
+  std::vector<std::vector<std::size_t>> moves_;  // by operand
+  std::vector<std::ptrdiff_t> tied_;             // parameters: the operation that renews it
 };
 
-Machine machine_of(const device::Topology& topology) {
-  Machine machine;
-  machine.devices = static_cast<std::int64_t>(topology.device_count());
-  double flops = INFINITY, memory = INFINITY, link = INFINITY;
-  for (const device::DeviceKind& kind : topology.kinds()) {
-    const auto found = kind.efficiency_by_op.find("matmul");
-    const device::Efficiency& dense =
-        found != kind.efficiency_by_op.end() ? found->second : kind.default_efficiency;
-    if (kind.peak_flops) flops = std::min(flops, *kind.peak_flops * dense.compute);
-    if (kind.memory_bandwidth) {
-      memory = std::min(memory, *kind.memory_bandwidth * kind.default_efficiency.memory);
+}  // namespace
+
+Plan::Plan(const PlanModel& model, std::span<const Choice> choices) {
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const Operation& operation = model.operations()[i];
+    PlannedOperation planned{.operation = operation.relation};
+    for (std::size_t d = 0; d < choices[i].size(); ++d) {
+      if (choices[i][d] > 1) planned.parts.emplace(operation.dimensions[d].name, choices[i][d]);
     }
-    machine.launch_seconds = std::max(kind.launch_overhead_seconds, 1e-6);
-  }
-  std::vector<ChannelId> route;
-  for (std::size_t d = 1; d < topology.device_count(); ++d) {
-    topology.route(DeviceId(0), DeviceId::of(d), route);
-    for (const ChannelId channel : route) {
-      if (const auto bandwidth = topology.channel(channel).bandwidth) {
-        link = std::min(link, *bandwidth);
-      }
+    planned.cost = model.cost(operation, choices[i]);
+    for (const Operand& operand : operation.operands) {
+      const Choice& theirs = choices[operand.producer];
+      planned.operands.push_back(model.movement(operand, choices[i], theirs));
+      planned.cost += model.cost(operand, choices[i], theirs);
     }
+    for (const std::size_t d : operation.dropped) planned.aggregates |= choices[i][d] > 1;
+    cost_ += planned.cost;
+    parts_.emplace(operation.relation.get(), planned.parts);
+    operations_.push_back(std::move(planned));
   }
-  if (std::isfinite(flops)) machine.flops = flops;
-  if (std::isfinite(memory)) machine.memory_bandwidth = memory;
-  if (std::isfinite(link)) machine.link_bandwidth = link;
-  return machine;
+  seconds_ = cost_.seconds(model.machine());
 }
 
 Sharding Plan::sharding() const {
@@ -421,15 +356,16 @@ Sharding Plan::sharding() const {
   };
 }
 
-Plan plan(std::span<const Relation> roots, const Machine& machine,
-          std::span<const std::pair<Relation, Relation>> updates) {
-  Planner planner(roots, machine);
-  for (const auto& [value, parameter] : updates) planner.tie(value, parameter);
-  return planner.best();
+Planner::Planner(std::span<const Relation> roots, const Machine& machine,
+                 std::span<const std::pair<Relation, Relation>> updates)
+    : model_(roots, machine, updates) {}
+
+Plan Planner::best(std::int64_t parts_per_device) const {
+  return Plan(model_, Optimizer(model_, parts_per_device * model_.machine().devices).best());
 }
 
-Plan plan_by_name(std::span<const Relation> roots, const Machine& machine, const Parts& parts) {
-  return Planner(roots, machine).by_name(parts);
+Plan Planner::by_name(const Parts& parts) const {
+  return Plan(model_, named_choices(model_, parts));
 }
 
 }  // namespace doppler::tra

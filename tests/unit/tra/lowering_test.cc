@@ -84,7 +84,7 @@ TEST(Lowering, GraphsComputeWhatTheProgramSays) {
     expect_lowered_values(roots, shard_by_name(parts), inputs);
   }
   for (const std::int64_t devices : {2, 3, 8}) {
-    expect_lowered_values(roots, plan(roots, {.devices = devices}).sharding(), inputs);
+    expect_lowered_values(roots, Planner(roots, {.devices = devices}).best().sharding(), inputs);
   }
 }
 

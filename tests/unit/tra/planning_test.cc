@@ -38,10 +38,10 @@ TEST(Planning, ChainsOfProductsSplitByRows) {
   const Relation w2 = dense_input("w2", {{"h", 4096}, {"o", 4096}}, InputRole::kParameter);
   const Relation first = named(contract(x, w1, {"b", "h"}), "first");
   const Relation second = named(contract(first, w2, {"b", "o"}), "second");
-  const Plan found = plan(std::vector{second}, machine(4));
+  const Plan found = Planner(std::vector{second}, machine(4)).best();
   EXPECT_THAT(find_operation(found, "first").parts, ElementsAre(Pair("b", 4)));
   EXPECT_THAT(find_operation(found, "second").parts, ElementsAre(Pair("b", 4)));
-  EXPECT_EQ(find_operation(found, "second").moved_bytes, 0.0);
+  EXPECT_EQ(find_operation(found, "second").cost.moved_bytes, 0.0);
   EXPECT_THAT(find_operation(found, "second").operands,
               ElementsAre(Movement::kLocal, Movement::kBroadcast));
   // 2 x 4096^3 flop on each of four devices, 1e13 a second, twice.
@@ -55,7 +55,7 @@ TEST(Planning, WithoutRowsTheInnerDimensionIsSplit) {
   const Relation w2 = dense_input("w2", {{"h", 8192}, {"o", 8192}}, InputRole::kParameter);
   const Relation first = named(contract(x, w1, {"b", "h"}), "first");
   const Relation second = named(contract(first, w2, {"b", "o"}), "second");
-  const Plan found = plan(std::vector{second}, machine(4));
+  const Plan found = Planner(std::vector{second}, machine(4)).best();
   EXPECT_THAT(find_operation(found, "first").parts, ElementsAre(Pair("h", 4)));
   EXPECT_THAT(find_operation(found, "second").parts, ElementsAre(Pair("h", 4)));
   EXPECT_TRUE(find_operation(found, "second").aggregates);
@@ -68,15 +68,15 @@ TEST(Planning, PredictionsCountWhatMoves) {
   const Relation y = named(apply("exp", x), "y");
   const Relation w = dense_input("w", {{"i", 16}, {"o", 4}}, InputRole::kParameter);
   const Relation z = named(contract(y, w, {"b", "o"}), "z");
-  const Plan rows = plan_by_name(std::vector{z}, machine(2), {{"b", 2}});
-  EXPECT_EQ(find_operation(rows, "z").moved_bytes, 0.0);
-  const Plan columns = plan_by_name(std::vector{z}, machine(2), {{"o", 2}});
+  const Plan rows = Planner(std::vector{z}, machine(2)).by_name({{"b", 2}});
+  EXPECT_EQ(find_operation(rows, "z").cost.moved_bytes, 0.0);
+  const Plan columns = Planner(std::vector{z}, machine(2)).by_name({{"o", 2}});
   EXPECT_THAT(find_operation(columns, "z").operands,
               ElementsAre(Movement::kBroadcast, Movement::kLocal));
-  EXPECT_EQ(find_operation(columns, "z").moved_bytes, 512.0);
-  const Plan inner = plan_by_name(std::vector{z}, machine(2), {{"i", 2}});
+  EXPECT_EQ(find_operation(columns, "z").cost.moved_bytes, 512.0);
+  const Plan inner = Planner(std::vector{z}, machine(2)).by_name({{"i", 2}});
   EXPECT_TRUE(find_operation(inner, "z").aggregates);
-  EXPECT_EQ(find_operation(inner, "z").moved_bytes, 8 * 4 * 4.0);  // one partial result
+  EXPECT_EQ(find_operation(inner, "z").cost.moved_bytes, 8 * 4 * 4.0);  // one partial result
 }
 
 TEST(Planning, IsNoWorseThanOneSplitForAll) {
@@ -87,9 +87,10 @@ TEST(Planning, IsNoWorseThanOneSplitForAll) {
   const Relation loss = sum(multiply(y, y), {"b", "i"});
   const std::vector<Relation> roots = gradients(loss, std::vector{w1, w2});
   for (const std::int64_t devices : {2, 3, 4, 6, 8, 64}) {
-    const double found = plan(roots, machine(devices)).predicted_seconds();
+    const Planner planner(roots, machine(devices));
+    const double found = planner.best().predicted_seconds();
     for (const char* name : {"b", "h", "i"}) {
-      EXPECT_LE(found, plan_by_name(roots, machine(devices), {{name, devices}}).predicted_seconds())
+      EXPECT_LE(found, planner.by_name({{name, devices}}).predicted_seconds())
           << name << " in " << devices;
     }
   }
@@ -104,7 +105,7 @@ TEST(Planning, PlansKeepValuesAndUseEveryDevice) {
   const auto inputs = test::random_inputs(roots, rng, -1, 1);
   for (const std::int64_t devices : {1, 2, 3, 4, 6, 8}) {
     SCOPED_TRACE(devices);
-    const Plan found = plan(roots, machine(devices));
+    const Plan found = Planner(roots, machine(devices)).best();
     test::expect_same_values(roots, found.sharding(), inputs);
     for (const PlannedOperation& operation : found.operations()) {
       const Expression& e = *operation.operation;
@@ -124,7 +125,7 @@ TEST(Planning, NewValuesAreSplitLikeTheirParameters) {
   const Relation updated = named(
       join(w, gradient, binary("sgd_update", w->type.dimensions, w->type.dimensions, 0.1)), "new");
   const std::vector<std::pair<Relation, Relation>> updates{{updated, w}};
-  const Plan found = plan(std::vector{updated}, machine(4), updates);
+  const Plan found = Planner(std::vector{updated}, machine(4), updates).best();
   EXPECT_EQ(find_operation(found, "new").parts, find_operation(found, "w").parts);
 }
 

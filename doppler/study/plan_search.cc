@@ -1,0 +1,299 @@
+#include "doppler/study/plan_search.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "doppler/base/error.h"
+#include "doppler/cost/problem.h"
+#include "doppler/place/methods.h"
+#include "doppler/sim/simulator.h"
+
+namespace doppler::study {
+namespace {
+
+using tra::Parts;
+using tra::Plan;
+
+// Kernels in all graphs that are lowered, placed and simulated for one search, about a second of
+// work, and in one of them.
+constexpr double kMostNodes = 150'000;
+constexpr double kLargestGraph = 20'000;
+constexpr std::size_t kStarts = 8;  // plans by name that the search begins with
+// A plan must be better by this share to replace one that was found before: what was found first is
+// simpler.
+constexpr double kLeastGain = 1e-3;
+
+class PlanSearch {
+ public:
+  PlanSearch(const tra::Computation& computation, std::shared_ptr<const device::Topology> topology,
+             const kernel::Registry& kernels)
+      : computation_(computation),
+        topology_(std::move(topology)),
+        kernels_(kernels),
+        planner_(computation.relations(), tra::machine_of(*topology_), computation.updates()),
+        placer_(place::make_enumerative()),
+        simulates_(has_costs()) {
+    std::int64_t left = planner_.model().machine().devices;
+    for (std::int64_t prime = 2; left > 1; ++prime) {
+      for (; left % prime == 0; left /= prime) factors_.insert(prime);
+    }
+  }
+
+  FoundPlan run() {
+    consider(planner_.best());
+    for (const PlanModel::Operation& operation : planner_.model().operations()) {
+      if (operation.product) add_names(operation);
+    }
+    for (const tra::PlannedOperation& operation : best_->plan.operations()) {
+      least_parts_.push_back(parts_of(operation));
+    }
+    if (!best_->simulated_seconds) return std::move(*best_);
+    std::vector<Named> named;
+    for (const Parts& start : starts()) {
+      if (const auto seconds = consider_named(start)) named.push_back({start, *seconds});
+    }
+    // The better half of the starts gets more parts where that helps; the best of what comes of it
+    // is worked on while it improves.
+    keep_best(named, kStarts / 2);
+    for (Named& at : named) refine(at);
+    keep_best(named, 1);
+    for (Named& at : named) climb(at);
+    best_->simulated_plans = simulated_plans_;
+    return std::move(*best_);
+  }
+
+ private:
+  using PlanModel = tra::PlanModel;
+  struct Named {
+    Parts parts;
+    double seconds;
+  };
+
+  bool has_costs() const {
+    for (const device::DeviceKind& kind : topology_->kinds()) {
+      if (!kind.peak_flops || !kind.memory_bandwidth) return false;
+    }
+    return true;
+  }
+
+  void add_names(const PlanModel::Operation& operation) {
+    for (std::size_t d = 0; d < operation.dimensions.size(); ++d) {
+      const auto& [name, size, parts] = operation.dimensions[d];
+      if (operation.splits[d] && size > 1) sizes_.emplace(name, size);
+    }
+  }
+
+  bool may_simulate(double nodes) const {
+    return simulates_ && nodes <= kLargestGraph && spent_nodes_ + nodes <= kMostNodes;
+  }
+
+  static double parts_of(const tra::PlannedOperation& operation) {
+    double parts = 1.0;
+    for (const auto& [name, count] : operation.parts) parts *= static_cast<double>(count);
+    return parts;
+  }
+
+  // Seconds of a plan, simulated where the graph is small enough, and else predicted. Keeps it
+  // where it is the best so far.
+  std::optional<double> consider(Plan plan) {
+    if (!may_simulate(plan.cost().nodes)) {
+      if (best_ && best_->simulated_seconds) return std::nullopt;  // no way to compare the two
+      const double seconds = plan.predicted_seconds();
+      if (!best_ || seconds < best_->plan.predicted_seconds() * (1.0 - kLeastGain)) {
+        tra::Lowered lowered = lower(computation_, plan.sharding(), kernels_);
+        best_.emplace(std::move(plan), std::move(lowered));
+      }
+      return seconds;
+    }
+    spent_nodes_ += plan.cost().nodes;
+    ++simulated_plans_;
+    tra::Lowered lowered = lower(computation_, plan.sharding(), kernels_);
+    const double seconds = simulated(lowered.graph);
+    if (!best_ || !best_->simulated_seconds ||
+        seconds < *best_->simulated_seconds * (1.0 - kLeastGain)) {
+      best_.emplace(std::move(plan), std::move(lowered), seconds);
+    }
+    return seconds;
+  }
+
+  double simulated(const graph::Graph& graph) const {
+    const cost::Problem problem(std::make_shared<graph::Graph>(graph), topology_);
+    try {
+      sim::Simulator simulator(problem);
+      return simulator.makespan(placer_->place(problem, {}).placement, cost::kInfinity);
+    } catch (const InfeasibleError&) {  // too little memory
+      return cost::kInfinity;
+    }
+  }
+
+  // Only those in which every product has parts enough.
+  std::optional<double> consider_named(const Parts& parts) {
+    if (!seen_.insert(parts).second) return std::nullopt;
+    Plan plan = planner_.by_name(parts);
+    for (std::size_t i = 0; i < least_parts_.size(); ++i) {
+      if (planner_.model().operations()[i].product &&
+          parts_of(plan.operations()[i]) < least_parts_[i]) {
+        return std::nullopt;
+      }
+    }
+    return consider(std::move(plan));
+  }
+
+  // The most promising of those that split every product by one dimension, or by two, into as many
+  // parts as there are devices.
+  std::vector<Parts> starts() const {
+    const std::int64_t devices = planner_.model().machine().devices;
+    std::set<Parts> lines, grids;
+    for (const auto& [name, size] : sizes_) lines.insert(completed(name));
+    for (const Parts& rows : lines) {
+      for (const Parts& columns : lines) {
+        if (std::any_of(rows.begin(), rows.end(),
+                        [&](const auto& part) { return columns.contains(part.first); })) {
+          continue;
+        }
+        for (std::int64_t count = 2; count < devices; ++count) {
+          if (devices % count != 0) continue;
+          Parts grid;
+          for (const auto& [name, parts] : rows) grid.emplace(name, std::min(count, parts));
+          for (const auto& [name, parts] : columns) {
+            grid.emplace(name, std::min(devices / count, parts));
+          }
+          grids.insert(std::move(grid));
+        }
+      }
+    }
+    grids.merge(lines);
+    std::vector<std::pair<double, Parts>> ranked;
+    for (const Parts& parts : grids) {
+      ranked.emplace_back(planner_.by_name(parts).predicted_seconds(), parts);
+    }
+    std::sort(ranked.begin(), ranked.end());
+    std::vector<Parts> result;
+    for (std::size_t i = 0; i < std::min(ranked.size(), kStarts); ++i) {
+      result.push_back(std::move(ranked[i].second));
+    }
+    return result;
+  }
+
+  // One dimension in as many parts as there are devices and, where some product does not have it,
+  // others, each the one that is predicted to be best for the largest such product.
+  Parts completed(const std::string& name) const {
+    const std::int64_t devices = planner_.model().machine().devices;
+    Parts parts{{name, std::min(devices, sizes_.at(name))}};
+    for (std::size_t round = 0; round < sizes_.size(); ++round) {
+      const Plan plan = planner_.by_name(parts);
+      const PlanModel::Operation* largest = nullptr;
+      for (std::size_t i = 0; i < least_parts_.size(); ++i) {
+        const PlanModel::Operation& operation = planner_.model().operations()[i];
+        if (operation.product && parts_of(plan.operations()[i]) < least_parts_[i] &&
+            (!largest || operation.flops > largest->flops)) {
+          largest = &operation;
+        }
+      }
+      if (!largest) break;
+      std::optional<std::pair<double, Parts>> best;
+      for (std::size_t d = 0; d < largest->dimensions.size(); ++d) {
+        const tra::Dimension& dimension = largest->dimensions[d];
+        if (!largest->splits[d] || dimension.size == 1 || parts.contains(dimension.name)) continue;
+        Parts more = parts;
+        more.emplace(dimension.name, std::min(devices, dimension.size));
+        const double seconds = planner_.by_name(more).predicted_seconds();
+        if (!best || seconds < best->first) best = {seconds, std::move(more)};
+      }
+      if (!best) break;
+      parts = std::move(best->second);
+    }
+    return parts;
+  }
+
+  static void keep_best(std::vector<Named>& named, std::size_t count) {
+    std::stable_sort(named.begin(), named.end(),
+                     [](const Named& a, const Named& b) { return a.seconds < b.seconds; });
+    if (named.size() > count) named.resize(count);
+  }
+
+  // Where `next` is better, goes there.
+  bool move(Named& at, const std::optional<Parts>& next) {
+    const std::optional<double> seconds = next ? consider_named(*next) : std::nullopt;
+    if (!seconds || *seconds >= at.seconds * (1.0 - kLeastGain)) return false;
+    at = {*next, *seconds};
+    return true;
+  }
+
+  // More parts of each dimension in turn, while that helps.
+  bool refine(Named& at) {
+    bool improved = false;
+    for (const std::int64_t factor : factors_) {
+      for (const auto& [name, size] : sizes_) {
+        while (move(at, more(at.parts, name, factor))) improved = true;
+      }
+    }
+    return improved;
+  }
+
+  // Parts of one dimension more or fewer, or from one to another, while that helps.
+  void climb(Named& at) {
+    for (bool improved = true; improved;) {
+      improved = refine(at);
+      for (const std::int64_t factor : factors_) {
+        for (const auto& [name, size] : sizes_) {
+          while (move(at, fewer(at.parts, name, factor))) improved = true;
+        }
+        if (improved) continue;  // exchanges are many: only where nothing else helps
+        for (const auto& [from, from_size] : sizes_) {
+          for (const auto& [to, to_size] : sizes_) {
+            const std::optional<Parts> less = fewer(at.parts, from, factor);
+            if (less && from != to) improved |= move(at, more(*less, to, factor));
+          }
+        }
+      }
+    }
+  }
+
+  std::optional<Parts> more(Parts parts, const std::string& name, std::int64_t factor) const {
+    std::int64_t& count = parts.emplace(name, 1).first->second;
+    count *= factor;
+    if (count > sizes_.at(name)) return std::nullopt;
+    return parts;
+  }
+  static std::optional<Parts> fewer(Parts parts, const std::string& name, std::int64_t factor) {
+    const auto found = parts.find(name);
+    if (found == parts.end() || found->second % factor != 0) return std::nullopt;
+    found->second /= factor;
+    if (found->second == 1) parts.erase(found);
+    return parts;
+  }
+
+  const tra::Computation& computation_;
+  std::shared_ptr<const device::Topology> topology_;
+  const kernel::Registry& kernels_;
+  tra::Planner planner_;
+  std::unique_ptr<place::Placer> placer_;
+  bool simulates_;
+  std::set<std::int64_t> factors_{2};
+  std::map<std::string, std::int64_t> sizes_;  // of what products can be split along
+  std::vector<double> least_parts_;            // by operation of the model
+  std::set<Parts> seen_;
+  std::optional<FoundPlan> best_;
+  double spent_nodes_ = 0.0;
+  std::size_t simulated_plans_ = 0;
+};
+
+}  // namespace
+
+FoundPlan find_plan(const tra::Computation& computation,
+                    std::shared_ptr<const device::Topology> topology,
+                    const kernel::Registry& kernels) {
+  return PlanSearch(computation, std::move(topology), kernels).run();
+}
+
+FoundPlan given_plan(const tra::Computation& computation, const tra::Machine& machine,
+                     const tra::Parts& parts, const kernel::Registry& kernels) {
+  Plan plan = tra::Planner(computation.relations(), machine, computation.updates()).by_name(parts);
+  tra::Lowered lowered = lower(computation, plan.sharding(), kernels);
+  return {std::move(plan), std::move(lowered)};
+}
+
+}  // namespace doppler::study

@@ -1,0 +1,206 @@
+#include "doppler/tra/plan_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+
+#include "doppler/base/error.h"
+
+namespace doppler::tra {
+namespace {
+
+constexpr double kBytesPerElement = 4.0;
+
+bool is_source(const Expression& e) {
+  return e.op == Operator::kInput || e.op == Operator::kFill;
+}
+bool computes(const Expression& e) {
+  return is_source(e) || e.op == Operator::kJoin || e.op == Operator::kTransform;
+}
+
+double bytes_of(const RelationType& type) {
+  return kBytesPerElement * type.elements() * static_cast<double>(type.keys.size());
+}
+
+// Slices and concatenations that take a dimension from `before` parts to `after`.
+double pieces(std::int64_t before, std::int64_t after) {
+  if (before % after == 0 || after % before == 0) return static_cast<double>(after);
+  return static_cast<double>(before + 2 * after - std::gcd(before, after));
+}
+
+}  // namespace
+
+double product(const Choice& choice) {
+  double result = 1.0;
+  for (const std::int64_t parts : choice) result *= static_cast<double>(parts);
+  return result;
+}
+
+PlanCost& PlanCost::operator+=(const PlanCost& other) {
+  compute_seconds += other.compute_seconds;
+  moved_bytes += other.moved_bytes;
+  nodes += other.nodes;
+  return *this;
+}
+
+double PlanCost::seconds(const Machine& machine) const {
+  return compute_seconds +
+         moved_bytes / (static_cast<double>(machine.devices) * machine.link_bandwidth);
+}
+
+PlanModel::PlanModel(std::span<const Relation> roots, const Machine& machine,
+                     std::span<const std::pair<Relation, Relation>> updates)
+    : machine_(machine) {
+  for (const Relation& relation : in_order(roots)) {
+    if (computes(*relation)) add(relation);
+  }
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    for (std::size_t o = 0; o < operations_[i].operands.size(); ++o) {
+      operations_[operations_[i].operands[o].producer].uses.push_back({i, o});
+    }
+  }
+  for (const auto& [value, parameter] : updates) {
+    operations_[index_.at(value.get())].updates =
+        static_cast<std::ptrdiff_t>(index_.at(parameter.get()));
+  }
+}
+
+void PlanModel::add(const Relation& relation) {
+  const Expression& e = *relation;
+  Operation operation{.relation = relation};
+  const auto place = [&](const Dimension& dimension) {
+    int d = find(operation.dimensions, dimension.name);
+    if (d < 0) {
+      d = static_cast<int>(operation.dimensions.size());
+      operation.dimensions.push_back({dimension.name, dimension.size});
+      // What the program itself has split stays as it is.
+      operation.splits.push_back(dimension.parts == 1 && can_split(e.kernel, dimension.name));
+    }
+    return static_cast<std::size_t>(d);
+  };
+  for (const Relation& relation_read : e.operands) {
+    Operand operand = trace(relation_read);
+    for (const Dimension& dimension : relation_read->type.dimensions) {
+      operand.here.push_back(place(dimension));
+    }
+    operation.bytes += operand.bytes;
+    operation.operands.push_back(std::move(operand));
+  }
+  for (const Dimension& dimension : e.type.dimensions) operation.result.push_back(place(dimension));
+  for (std::size_t d = 0; d < operation.dimensions.size(); ++d) {
+    if (find(e.type.dimensions, operation.dimensions[d].name) < 0) operation.dropped.push_back(d);
+  }
+  operation.blocks = static_cast<double>(e.type.keys.size());
+  operation.result_bytes = bytes_of(e.type);
+  operation.bytes += operation.result_bytes;
+  operation.source = is_source(e);
+  operation.product = e.op == Operator::kJoin && e.kernel.form == BlockKernel::Form::kContract;
+  double points = operation.blocks;
+  for (const Dimension& dimension : operation.dimensions) {
+    points *= static_cast<double>(dimension.size);
+  }
+  if (e.kernel.form != BlockKernel::Form::kGather) {
+    operation.flops = operation.product ? 2.0 * points : points;
+  }
+  index_.emplace(&e, operations_.size());
+  operations_.push_back(std::move(operation));
+}
+
+// Finds the operation behind renamings and other operators that compute nothing.
+PlanModel::Operand PlanModel::trace(const Relation& operand) const {
+  std::vector<std::string> wanted = names(operand->type.dimensions);
+  const Expression* e = operand.get();
+  while (!computes(*e)) {
+    for (std::string& name : wanted) {
+      for (const auto& [from, to] : e->renaming) {
+        if (to == name) {
+          name = from;
+          break;
+        }
+      }
+    }
+    e = e->operands[0].get();
+  }
+  Operand result{.producer = index_.at(e),
+                 .here = {},
+                 .there = {},
+                 .bytes = bytes_of(operand->type),
+                 .from_source = is_source(*e)};
+  for (const std::string& name : wanted) {
+    const int d = find(operations_[result.producer].dimensions, name);
+    DOPPLER_CHECK(d >= 0);
+    result.there.push_back(static_cast<std::size_t>(d));
+  }
+  return result;
+}
+
+PlanCost PlanModel::cost(const Operation& operation, const Choice& mine) const {
+  if (operation.source) return {};
+  const auto devices = static_cast<double>(machine_.devices);
+  const double parts = operation.blocks * product(mine);
+  double largest = 1.0 / operation.blocks;  // share of the largest part
+  double partial = 1.0;                     // results to combine for each block of the whole's
+  for (std::size_t d = 0; d < mine.size(); ++d) {
+    const std::int64_t size = operation.dimensions[d].size;
+    largest *= static_cast<double>((size + mine[d] - 1) / mine[d]) / static_cast<double>(size);
+  }
+  for (const std::size_t d : operation.dropped) partial *= static_cast<double>(mine[d]);
+  PlanCost cost;
+  cost.nodes = parts;
+  cost.compute_seconds =
+      std::ceil(parts / devices) *
+      (machine_.launch_seconds +
+       std::max(operation.flops / machine_.flops, operation.bytes / machine_.memory_bandwidth) *
+           largest);
+  if (partial > 1.0) {
+    const double sums = parts / partial;
+    cost.nodes += sums;
+    cost.moved_bytes = operation.result_bytes * (std::min(partial, devices) - 1.0);
+    cost.compute_seconds += std::ceil(sums / devices) *
+                            (machine_.launch_seconds + operation.result_bytes * (partial + 1.0) /
+                                                           machine_.memory_bandwidth / sums);
+  }
+  return cost;
+}
+
+double PlanModel::copies(const Operand& operand, const Choice& mine) const {
+  double blocks = 1.0;
+  for (const std::size_t d : operand.here) blocks *= static_cast<double>(mine[d]);
+  return std::min(product(mine) / blocks, static_cast<double>(machine_.devices));
+}
+
+Movement PlanModel::movement(const Operand& operand, const Choice& mine,
+                             const Choice& theirs) const {
+  for (std::size_t d = 0; d < operand.here.size(); ++d) {
+    if (mine[operand.here[d]] != theirs[operand.there[d]]) return Movement::kShuffle;
+  }
+  return copies(operand, mine) > 1.0 ? Movement::kBroadcast : Movement::kLocal;
+}
+
+PlanCost PlanModel::cost(const Operand& operand, const Choice& mine, const Choice& theirs) const {
+  const auto devices = static_cast<double>(machine_.devices);
+  PlanCost cost;
+  // Dimension by dimension: those before are already as wanted, those behind still as they were.
+  double others = 1.0;
+  for (const std::size_t d : operand.there) others *= static_cast<double>(theirs[d]);
+  for (std::size_t d = 0; d < operand.here.size(); ++d) {
+    const std::int64_t before = theirs[operand.there[d]], after = mine[operand.here[d]];
+    others /= static_cast<double>(before);
+    if (before != after) {
+      const double nodes = others * pieces(before, after);
+      cost.nodes += nodes;
+      cost.compute_seconds +=
+          std::ceil(nodes / devices) * machine_.launch_seconds +
+          2.0 * operand.bytes / machine_.memory_bandwidth / std::min(devices, nodes);
+    }
+    others *= static_cast<double>(after);
+  }
+  if (!operand.from_source) {
+    const double needed = copies(operand, mine);
+    cost.moved_bytes = operand.bytes * (cost.nodes > 0.0 ? needed : needed - 1.0);
+  }
+  return cost;
+}
+
+}  // namespace doppler::tra
