@@ -76,7 +76,6 @@ class Problem {
   // The row of a node in the table; its entry for device d is row[column(d)].
   const double* compute_row(NodeId node) const { return &compute_[node.index() * columns_]; }
   std::uint32_t column(DeviceId device) const { return column_[device.index()]; }
-  std::span<const std::uint32_t> columns() const { return column_; }
   std::size_t column_count() const { return columns_; }
   // The least over the devices that the node is allowed on.
   double least_compute_time(NodeId node) const { return least_compute_[node.index()]; }

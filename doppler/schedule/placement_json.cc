@@ -181,21 +181,6 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
   return json.take();
 }
 
-PlacementOrigin read_placement_origin(const std::string& file, std::string_view text) {
-  JsonReader reader(file, text);
-  JsonFormatKeys format(kFormat, kVersion);
-  PlacementOrigin origin;
-  read_json_object(reader, "the placement", [&](const std::string& key) {
-    if (format.read(reader, key) || read_origin_key(reader, key, origin)) return true;
-    if (key != "assignment" && key != "priority") return false;
-    reader.skip_value();
-    return true;
-  });
-  reader.finish();
-  format.require(reader);
-  return origin;
-}
-
 PlacementFile read_placement_json(const std::string& file, std::string_view text,
                                   const cost::Problem& problem,
                                   std::vector<std::string>& warnings) {

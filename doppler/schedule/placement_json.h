@@ -45,9 +45,6 @@ std::string_view costs_name(cost::CostSource costs);
 // problem.
 std::string write_placement_json(const cost::Problem& problem, const PlacementFile& file);
 
-// Everything but the assignment and the priorities, to make the problem from.
-PlacementOrigin read_placement_origin(const std::string& file, std::string_view text);
-
 // Resolves names in the problem. Throws InputError with the place where a node or device is
 // unknown, or a node is left out or stands twice. A file without priorities gets b-levels.
 //

@@ -123,12 +123,4 @@ Result run_method(const cost::Problem& problem, const place::Placer& method,
   return result;
 }
 
-Result judge_placement(const cost::Problem& problem, schedule::Placement placement,
-                       std::uint64_t seed, int threads) {
-  schedule::check_placement(problem, placement);
-  Result result{.method = "given", .seed = seed, .placement = std::move(placement)};
-  measure(problem, threads, result);
-  return result;
-}
-
 }  // namespace doppler::study

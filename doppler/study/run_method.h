@@ -33,8 +33,4 @@ struct RunSettings {
 Result run_method(const cost::Problem& problem, const place::Placer& method,
                   const RunSettings& settings);
 
-// The result for a placement that came from elsewhere: figures and bound, no search.
-Result judge_placement(const cost::Problem& problem, schedule::Placement placement,
-                       std::uint64_t seed, int threads);
-
 }  // namespace doppler::study

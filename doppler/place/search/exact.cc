@@ -42,7 +42,6 @@ class Incumbent {
   }
 
   bool offer(const Placement& placement) {
-    ++runs_;
     const double makespan = simulator_.makespan(placement, makespan_);
     if (makespan >= makespan_ || (gauge_ && !gauge_->fits(placement))) return false;
     makespan_ = makespan;
@@ -55,7 +54,6 @@ class Incumbent {
   // Runs at least this long are of no interest.
   double limit() const { return makespan_ < kInfinity ? makespan_ * (1.0 - kRounding) : kInfinity; }
   const Placement& placement() const { return placement_; }
-  std::uint64_t runs() const { return runs_; }
 
  private:
   const cost::Problem& problem_;
@@ -63,7 +61,6 @@ class Incumbent {
   std::optional<FitGauge> gauge_;
   Placement placement_;
   double makespan_ = kInfinity;
-  std::uint64_t runs_ = 0;
 };
 
 void start_from_heuristics(const cost::Problem& problem, const PlaceRequest& request,

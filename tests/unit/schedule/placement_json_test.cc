@@ -54,7 +54,7 @@ TEST(PlacementJson, WhatIsWrittenReadsBackTheSame) {
   EXPECT_THAT(warnings, IsEmpty());
   EXPECT_EQ(read.placement, written.placement);
   EXPECT_EQ(write_placement_json(*problem, read), text);
-  const PlacementOrigin origin = read_placement_origin("p.json", text);
+  const PlacementOrigin& origin = read.origin;
   EXPECT_EQ(origin.graph, "dir/g \"x\".json");
   EXPECT_EQ(origin.devices, "uniform:3");
   EXPECT_EQ(origin.graph_hash, problem->graph().hash());
