@@ -17,21 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// False where the reader has gone away.
-bool write_all(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno == EPIPE) {
-      return false;
-    } else if (errno != EINTR) {
-      throw SystemError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
-    }
-  }
-  return true;
-}
-
 // To standard error, where nothing can be done about a failure.
 void write_quietly(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
@@ -59,7 +44,9 @@ constexpr std::size_t kLineWidth = 79;  // a narrower terminal wraps, a wider on
 }  // namespace
 
 void print(std::string_view text) {
-  write_all(STDOUT_FILENO, text);
+  if (!write_all(STDOUT_FILENO, text) && errno != EPIPE) {
+    throw SystemError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  }
 }
 
 void check_output(const std::string& path) {

@@ -33,18 +33,6 @@ class Descriptor {
   int fd_;
 };
 
-bool write_all(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return false;
-    }
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string read_file(const std::string& path) {
@@ -91,6 +79,18 @@ void write_file(const std::string& path, std::string_view content) {
   if (!write_all(file.get(), content)) fail("write");
   if (file.close_now() != 0) fail("write");
   if (!in_place && ::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to it");
+}
+
+bool write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return false;
+    }
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
 }
 
 void check_writable(const std::string& path) {

@@ -14,6 +14,9 @@ std::string read_file(const std::string& path);
 // "-" is not special. Throws SystemError, leaving no temporary.
 void write_file(const std::string& path, std::string_view content);
 
+// Writes everything to an open file. False where the system refuses; errno says why.
+bool write_all(int descriptor, std::string_view content);
+
 // Throws SystemError where write_file() surely could not write there: the folder is missing or
 // closed to us, or the path is a folder. For asking before long work whose result would be lost.
 void check_writable(const std::string& path);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "doppler/base/rng.h"
+#include "doppler/graph/levels.h"
 #include "doppler/sim/jitter.h"
 #include "doppler/sim/run_state.h"
 
@@ -43,7 +45,9 @@ class SynchronousRun {
   }
 
   Timeline run() {
-    for (const std::vector<NodeId>& level : levels()) {
+    const graph::Levels levels = graph::compute_levels(problem_.graph());
+    for (std::size_t l = 0; l < levels.depth(); ++l) {
+      const std::span<const NodeId> level = levels.nodes[l];
       collect_moves(level);
       move_all();
       now_ += barrier_time_;
@@ -57,21 +61,6 @@ class SynchronousRun {
   }
 
  private:
-  // Nodes by number of edges on the longest path from a source.
-  std::vector<std::vector<NodeId>> levels() const {
-    std::vector<std::size_t> level(problem_.node_count(), 0);
-    std::vector<std::vector<NodeId>> result;
-    for (const NodeId node : problem_.graph().topological_order()) {
-      if (level[node.index()] >= result.size()) result.resize(level[node.index()] + 1);
-      result[level[node.index()]].push_back(node);
-      for (const Problem::Edge& edge : problem_.edges_from(node)) {
-        std::size_t& next = level[edge.consumer.index()];
-        next = std::max(next, level[node.index()] + 1);
-      }
-    }
-    return result;
-  }
-
   DeviceId source_of(TensorId tensor) const {
     const NodeId producer = problem_.graph().producer(tensor);
     return producer.valid() ? placement_.device[producer.index()] : problem_.home(tensor);
@@ -103,7 +92,7 @@ class SynchronousRun {
     add_move(tensor, NodeId(), to, key, duration);
   }
 
-  void collect_moves(const std::vector<NodeId>& level) {
+  void collect_moves(std::span<const NodeId> level) {
     const bool channels = problem_.links() == cost::LinkMode::kChannel;
     std::vector<std::pair<TensorId, DeviceId>> new_places;
     for (const NodeId node : level) {
@@ -181,8 +170,8 @@ class SynchronousRun {
     now_ = last;
   }
 
-  void run_level(const std::vector<NodeId>& level) {
-    std::vector<NodeId> order = level;
+  void run_level(std::span<const NodeId> level) {
+    std::vector<NodeId> order(level.begin(), level.end());
     std::sort(order.begin(), order.end(), [&](NodeId a, NodeId b) {
       const double x = placement_.priority[a.index()], y = placement_.priority[b.index()];
       if (options_.choice == Choice::kPriority && x != y) return x > y;
@@ -203,7 +192,7 @@ class SynchronousRun {
   }
 
   // New values of parameters go out with the transfers of the next level.
-  void collect_updates(const std::vector<NodeId>& level) {
+  void collect_updates(std::span<const NodeId> level) {
     for (const NodeId node : level) {
       const DeviceId from = placement_.device[node.index()];
       for (const TensorId tensor : problem_.graph().outputs(node)) {

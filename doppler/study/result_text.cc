@@ -9,6 +9,7 @@
 #include "doppler/report/table.h"
 #include "doppler/report/wrap.h"
 #include "doppler/study/describe.h"
+#include "doppler/study/median.h"
 
 namespace doppler::study {
 namespace {
@@ -73,12 +74,6 @@ std::string memory_text(const cost::Problem& problem, const std::vector<double>&
                         format_bytes(*std::max_element(peak.begin(), peak.end())), peak.size());
   }
   return text;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
 }
 
 // The entries of one method, summed up.

@@ -1,6 +1,8 @@
 #include "doppler/study/simulate.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
@@ -10,6 +12,7 @@
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"
 #include "doppler/sim/synchronous.h"
+#include "doppler/study/median.h"
 
 namespace doppler::study {
 namespace {
@@ -17,11 +20,6 @@ namespace {
 // The first run has the user's seed, so that `--runs 1` and the first of many are the same run.
 std::uint64_t seed_of_run(std::uint64_t seed, int run) {
   return run == 0 ? seed : mix64(seed ^ mix64(static_cast<std::uint64_t>(run)));
-}
-
-double median(const std::vector<double>& sorted) {
-  const std::size_t middle = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[middle] : 0.5 * (sorted[middle - 1] + sorted[middle]);
 }
 
 }  // namespace
@@ -50,11 +48,10 @@ SimulateResult simulate(const cost::Problem& problem, const schedule::Placement&
       makespans.push_back(simulator.makespan(placement, options));
     }
   }
-  std::sort(makespans.begin(), makespans.end());
   result.runs = static_cast<int>(makespans.size());
-  result.min = makespans.front();
-  result.median = median(makespans);
-  result.max = makespans.back();
+  result.min = *std::min_element(makespans.begin(), makespans.end());
+  result.max = *std::max_element(makespans.begin(), makespans.end());
+  result.median = median(std::move(makespans));
 
   for (const schedule::ResourceUse& use :
        schedule::measure_metrics(problem, result.timeline).devices) {

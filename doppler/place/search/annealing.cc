@@ -33,6 +33,11 @@ struct Best {
   double value = kInfinity;
 };
 
+// One for all chains and starts, so that validated values can be compared.
+std::uint64_t validation_seed(const PlaceRequest& request) {
+  return mix64(request.seed ^ 0x5eed);
+}
+
 // Rewrites priorities as evenly spaced numbers in the same order, so that there is room between any
 // two again.
 void space_out(Placement& placement) {
@@ -53,7 +58,7 @@ class Chain {
   Chain(const Problem& problem, const PlaceRequest& request, const AnnealingOptions& options,
         std::uint32_t index)
       : problem_(problem),
-        validation_seed_(mix64(request.seed ^ 0x5eed)),
+        validation_seed_(validation_seed(request)),
         rng_(Rng::stream(request.seed, 1000 + index)),
         scorer_(problem, request.objective),
         neighborhood_(problem, options.style) {
@@ -159,14 +164,13 @@ AnnealingResult anneal(const Problem& problem, const PlaceRequest& request,
                        const AnnealingOptions& options) {
   DOPPLER_CHECK(!starts.empty() && options.chains > 0);
   const auto began = std::chrono::steady_clock::now();
-  const std::uint64_t validation_seed = mix64(request.seed ^ 0x5eed);
   std::uint64_t spent = options.evaluations_before;
 
   std::vector<Best> ranked(starts.size());
   {
     Scorer scorer(problem, request.objective);
     for (std::size_t i = 0; i < starts.size(); ++i) {
-      ranked[i] = {starts[i], scorer.validate(starts[i], validation_seed, kInfinity)};
+      ranked[i] = {starts[i], scorer.validate(starts[i], validation_seed(request), kInfinity)};
     }
     spent += scorer.evaluations();
   }
