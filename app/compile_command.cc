@@ -26,9 +26,9 @@ device::Topology topology_for(const CompileOptions& options) {
                                                             : options.devices);
 }
 
-void compile(const tra::Program& program, const CompileOptions& options, const std::string& output,
-             const std::string& format_name, bool json) {
-  const import::Format format = output_format(format_name, output);
+void compile(const tra::Program& program, const CompileOptions& options,
+             const GraphOutput& output) {
+  const import::Format format = output_format(output);
   ProgressLine progress("compiling " + program.name);
   const auto topology = std::make_shared<const device::Topology>(topology_for(options));
   const tra::Computation computation = options.train
@@ -40,12 +40,12 @@ void compile(const tra::Program& program, const CompileOptions& options, const s
       options.parts.empty()
           ? study::find_plan(computation, topology, kernel::default_kernels())
           : study::given_plan(computation, machine, options.parts, kernel::default_kernels());
-  if (options.explain && !json) {
+  if (options.explain && !output.json) {
     const std::string text = study::plan_text(found.plan, machine);
     progress.finish();
     print(text);
   }
-  write_graph(found.lowered.graph, output, format, json, progress);
+  write_graph(found.lowered.graph, output, format, progress);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ void compile(const tra::Program& program, const CompileOptions& options, const s
 void run(const GraphCompileRequest& request) {
   const std::string text = read_file(request.program);
   compile(tra::parse_program(request.program, text, request.dimensions), request.compile,
-          request.output, request.format, request.json);
+          request.output);
 }
 
 void run(const GraphWorkloadRequest& request) {
@@ -62,7 +62,7 @@ void run(const GraphWorkloadRequest& request) {
   for (const std::string& option : ignored) {
     print_warning(fmt::format("--{} means nothing for {}", option, request.workload));
   }
-  compile(program, request.compile, request.output, request.format, request.json);
+  compile(program, request.compile, request.output);
 }
 
 }  // namespace doppler::app

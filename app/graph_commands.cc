@@ -32,7 +32,7 @@ void run(const GraphShowRequest& request) {
 }
 
 void run(const GraphGenerateRequest& request) {
-  const Format format = output_format(request.format, request.output);
+  const Format format = output_format(request.output);
   ProgressLine progress("generating");
   const graph::Graph graph =
       graph::generate_random({.family = graph::family_by_name(request.family),
@@ -40,14 +40,14 @@ void run(const GraphGenerateRequest& request) {
                               .ccr = request.ccr,
                               .seed = request.seed,
                               .mean_time = request.mean_time_seconds});
-  write_graph(graph, request.output, format, request.json, progress);
+  write_graph(graph, request.output, format, progress);
 }
 
 void run(const GraphConvertRequest& request) {
-  const Format format = output_format(request.to, request.output);
+  const Format format = output_format(request.output);
   ProgressLine progress("converting " + request.input);
   const graph::Graph graph = import::load_graph(request.input, named_format(request.from));
-  write_graph(graph, request.output, format, request.json, progress);
+  write_graph(graph, request.output, format, progress);
 }
 
 }  // namespace doppler::app

@@ -1,8 +1,7 @@
 // Writing graphs for the commands that make them.
 #pragma once
 
-#include <string>
-
+#include "app/requests.h"
 #include "app/terminal.h"
 #include "doppler/graph/graph.h"
 #include "doppler/import/import.h"
@@ -11,10 +10,10 @@ namespace doppler::app {
 
 // The format to write: as named, else by the file's extension. A name without one (-, /dev/null)
 // gets our own; an extension of something else must not hold it.
-import::Format output_format(const std::string& name, const std::string& path);
+import::Format output_format(const GraphOutput& output);
 
 // Writes the graph and says so; what the format could not hold is told as well.
-void write_graph(const graph::Graph& graph, const std::string& path, import::Format format,
-                 bool json, ProgressLine& progress);
+void write_graph(const graph::Graph& graph, const GraphOutput& output, import::Format format,
+                 ProgressLine& progress);
 
 }  // namespace doppler::app

@@ -125,6 +125,13 @@ void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print exactly one JSON object on standard output");
 }
 
+// Of commands that make a graph.
+void add_graph_output(CLI::App& app, GraphOutput& output) {
+  add_output(app, "-o,--output", output.file, "Write the graph to this file")->required();
+  app.add_option("--format", output.format, "json, text or dot (default: by the name)");
+  add_json(app, output.json);
+}
+
 constexpr std::uint64_t kLargestSeed = std::numeric_limits<std::uint64_t>::max();
 
 void add_seed(CLI::App& app, std::uint64_t& seed) {
@@ -308,14 +315,14 @@ class Parser {
                             "  dopp graph convert graph.txt graph.json\n"
                             "  dopp graph convert tasks.gv out --from dot --to json",
                             [this] {
-                              check_outputs(convert_.output, convert_.json);
+                              check_outputs(convert_.output.file, convert_.output.json);
                               return convert_;
                             });
     convert->add_option("INPUT", convert_.input, "File to read")->required();
-    add_output(*convert, "OUTPUT", convert_.output, "File to write")->required();
+    add_output(*convert, "OUTPUT", convert_.output.file, "File to write")->required();
     convert->add_option("--from", convert_.from, "json, text or dot (default: by the file)");
-    convert->add_option("--to", convert_.to, "json, text or dot (default: by the name)");
-    add_json(*convert, convert_.json);
+    convert->add_option("--to", convert_.output.format, "json, text or dot (default: by the name)");
+    add_json(*convert, convert_.output.json);
     add_unused_seed(*convert);
   }
 
@@ -331,11 +338,8 @@ class Parser {
         ->add_option("WORKLOAD", workload_.workload,
                      "chainmm, ffnn, llama-block, llama-layer or random")
         ->required();
-    add_output(*generate, "-o,--output", generate_.output, "Write the graph to this file")
-        ->required();
-    generate->add_option("--format", generate_.format, "json, text or dot (default: by the name)");
+    add_graph_output(*generate, generate_.output);
     add_seed(*generate, generate_.seed);
-    add_json(*generate, generate_.json);
 
     for (const auto& [option, help] : kSizes) {
       add_number<std::int64_t>(
@@ -366,7 +370,7 @@ class Parser {
   }
 
   Request finish_generate(CLI::App& generate) {
-    check_outputs(generate_.output, generate_.json);
+    check_outputs(generate_.output.file, generate_.output.json);
     if (workload_.workload == "random") {
       for (const char* option : {"--family", "--nodes"}) {
         if (generate.count(option) == 0) {
@@ -388,8 +392,6 @@ class Parser {
     }
     check_compile(workload_.compile);
     workload_.output = generate_.output;
-    workload_.format = generate_.format;
-    workload_.json = generate_.json;
     return workload_;
   }
 
@@ -400,7 +402,7 @@ class Parser {
             "  dopp graph compile model.tp --devices 4xA100 --shard batch=4 --train -o model.json\n"
             "  dopp graph compile model.tp --devices 8xV100 --dim seq=2048 --explain -o model.json",
             [this]() -> Request {
-              check_outputs(compile_.output, compile_.json);
+              check_outputs(compile_.output.file, compile_.output.json);
               check_compile(compile_.compile);
               return compile_;
             });
@@ -408,10 +410,7 @@ class Parser {
         ->required();
     add_assignments(*compile, "--dim", compile_.dimensions, "Sizes other than the program's");
     add_compile_options(*compile, compile_.compile, "Options");
-    add_output(*compile, "-o,--output", compile_.output, "Write the graph to this file")
-        ->required();
-    compile->add_option("--format", compile_.format, "json, text or dot (default: by the name)");
-    add_json(*compile, compile_.json);
+    add_graph_output(*compile, compile_.output);
     add_unused_seed(*compile);
   }
 

@@ -35,15 +35,19 @@ struct GraphShowRequest {
   std::string format;  // empty: by the file
   bool json = false;
 };
+// Where a graph goes, and whether what is said of it is JSON.
+struct GraphOutput {
+  std::string file;
+  std::string format;  // empty: by the file's name
+  bool json = false;
+};
 struct GraphGenerateRequest {
   std::string family;
   std::uint64_t nodes = 0;
   double ccr = 1.0;
   double mean_time_seconds = 1e-3;  // of a node
   std::uint64_t seed = 1;
-  std::string output;
-  std::string format;  // empty: by the output's name
-  bool json = false;
+  GraphOutput output;
 };
 // How a tensor program becomes a graph.
 struct CompileOptions {
@@ -59,24 +63,18 @@ struct GraphWorkloadRequest {
   std::string workload;
   std::map<std::string, std::int64_t> sizes;  // by option
   CompileOptions compile;
-  std::string output;
-  std::string format;  // empty: by the output's name
-  bool json = false;
+  GraphOutput output;
 };
 struct GraphCompileRequest {
   std::string program;
   std::map<std::string, std::int64_t> dimensions;  // sizes other than the program's
   CompileOptions compile;
-  std::string output;
-  std::string format;  // empty: by the output's name
-  bool json = false;
+  GraphOutput output;
 };
 struct GraphConvertRequest {
   std::string input;
-  std::string output;
   std::string from;  // empty: by the file
-  std::string to;    // empty: by the output's name
-  bool json = false;
+  GraphOutput output;
 };
 struct DevicesListRequest {
   bool json = false;
