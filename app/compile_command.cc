@@ -28,12 +28,17 @@ device::Topology topology_for(const CompileOptions& options) {
 
 void compile(const tra::Program& program, const CompileOptions& options,
              const GraphOutput& output) {
+  if (!options.train) {
+    if (options.optimizer) print_warning("--optimizer means nothing without --train");
+    if (options.rate) print_warning("--rate means nothing without --train");
+  }
   const import::Format format = output_format(output);
   ProgressLine progress("compiling " + program.name);
   const auto topology = std::make_shared<const device::Topology>(topology_for(options));
-  const tra::Computation computation = options.train
-                                           ? tra::training(program, options.optimizer, options.rate)
-                                           : tra::forward(program);
+  const tra::Computation computation =
+      options.train ? tra::training(program, options.optimizer.value_or(tra::Optimizer::kSgd),
+                                    options.rate.value_or(tra::kDefaultRate))
+                    : tra::forward(program);
   const tra::Machine machine = tra::machine_of(*topology);
   if (!options.parts.empty()) tra::check_names(options.parts, computation);
   const study::FoundPlan found =
@@ -57,11 +62,9 @@ void run(const GraphCompileRequest& request) {
 }
 
 void run(const GraphWorkloadRequest& request) {
-  std::vector<std::string> ignored;
+  std::vector<std::string> ignored = request.ignored;
   const tra::Program program = tra::workload(request.workload, request.sizes, ignored);
-  for (const std::string& option : ignored) {
-    print_warning(fmt::format("--{} means nothing for {}", option, request.workload));
-  }
+  warn_of_ignored(ignored, request.workload);
   compile(program, request.compile, request.output);
 }
 

@@ -32,6 +32,7 @@ void run(const GraphShowRequest& request) {
 }
 
 void run(const GraphGenerateRequest& request) {
+  warn_of_ignored(request.ignored, "random");
   const Format format = output_format(request.output);
   ProgressLine progress("generating");
   const graph::Graph graph =

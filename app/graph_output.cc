@@ -13,6 +13,12 @@ namespace doppler::app {
 
 using import::Format;
 
+void warn_of_ignored(const std::vector<std::string>& options, const std::string& sort) {
+  for (const std::string& option : options) {
+    print_warning(fmt::format("--{} means nothing for {}", option, sort));
+  }
+}
+
 Format output_format(const GraphOutput& output) {
   if (!output.format.empty()) return import::format_by_name(output.format);
   if (const auto format = import::format_of_path(output.file)) return *format;

@@ -1,12 +1,18 @@
 // Writing graphs for the commands that make them.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "app/requests.h"
 #include "app/terminal.h"
 #include "doppler/graph/graph.h"
 #include "doppler/import/import.h"
 
 namespace doppler::app {
+
+// A line for each option that was given and means nothing for this sort of graph.
+void warn_of_ignored(const std::vector<std::string>& options, const std::string& sort);
 
 // The format to write: as named, else by the file's extension. A name without one (-, /dev/null)
 // gets our own; an extension of something else must not hold it.

@@ -65,15 +65,16 @@ Value look_up(const std::map<std::string, Value>& names, const std::string& opti
 
 // An option that takes one of a few names.
 template <class Value>
-void add_choice(CLI::App& app, const std::string& option, const std::map<std::string, Value>& names,
-                std::function<void(Value)> set, const std::string& help,
-                const std::string& values) {
-  app.add_option_function<std::string>(
-         option,
-         [option, &names, set = std::move(set)](const std::string& text) {
-           set(look_up(names, option, text));
-         },
-         help)
+CLI::Option* add_choice(CLI::App& app, const std::string& option,
+                        const std::map<std::string, Value>& names, std::function<void(Value)> set,
+                        const std::string& help, const std::string& values) {
+  return app
+      .add_option_function<std::string>(
+          option,
+          [option, &names, set = std::move(set)](const std::string& text) {
+            set(look_up(names, option, text));
+          },
+          help)
       ->type_name(values);
 }
 
@@ -241,6 +242,21 @@ CLI::Option* add_assignments(CLI::App& app, const std::string& option,
       ->type_name("NAME=N,…");
 }
 
+// Groups of options of `graph generate`: each means something for one sort of graph only.
+constexpr const char* kWorkloadGroup = "Workloads";
+constexpr const char* kRandomGroup = "Random graphs";
+
+// The options of a group that were given, without their dashes.
+std::vector<std::string> given_options(const CLI::App& app, const std::string& group) {
+  std::vector<std::string> given;
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group() == group && option->count() > 0) {
+      given.push_back(option->get_lnames().front());
+    }
+  }
+  return given;
+}
+
 // The parser of every subcommand, and the requests that they fill.
 class Parser {
  public:
@@ -346,27 +362,27 @@ class Parser {
           *generate, "--" + option,
           [this, name = option](std::int64_t n) { workload_.sizes[name] = n; }, 1,
           std::int64_t{1} << 31, help, "N")
-          ->group("Workloads");
+          ->group(kWorkloadGroup);
     }
-    add_compile_options(*generate, workload_.compile, "Workloads");
+    add_compile_options(*generate, workload_.compile, kWorkloadGroup);
 
     generate
         ->add_option("--family", generate_.family,
                      "layered, fork-join, series-parallel, cholesky or fft")
         ->type_name("NAME")
-        ->group("Random graphs");
+        ->group(kRandomGroup);
     add_number<std::uint64_t>(
         *generate, "--nodes", [this](std::uint64_t n) { generate_.nodes = n; }, 1, 10'000'000,
         "About how many nodes: regular families take the nearest size", "N")
-        ->group("Random graphs");
+        ->group(kRandomGroup);
     add_number<double>(
         *generate, "--ccr", [this](double x) { generate_.ccr = x; }, 0.0, 1e6,
         "Communication to computation ratio (default 1)", "X")
-        ->group("Random graphs");
+        ->group(kRandomGroup);
     add_number<double>(
         *generate, "--mean-time", [this](double x) { generate_.mean_time_seconds = x; }, 1e-9, 1e9,
         "Mean time of a node (default 0.001)", "SECONDS")
-        ->group("Random graphs");
+        ->group(kRandomGroup);
   }
 
   Request finish_generate(CLI::App& generate) {
@@ -378,6 +394,7 @@ class Parser {
               fmt::format("{} is required; see dopp graph generate --help", option));
         }
       }
+      generate_.ignored = given_options(generate, kWorkloadGroup);
       return generate_;
     }
     std::string known = "random";
@@ -391,6 +408,7 @@ class Parser {
                                        workload_.workload, known));
     }
     check_compile(workload_.compile);
+    workload_.ignored = given_options(generate, kRandomGroup);
     workload_.output = generate_.output;
     return workload_;
   }
@@ -427,7 +445,8 @@ class Parser {
     add_choice<tra::Optimizer>(
         app, "--optimizer", kOptimizers,
         [&options](tra::Optimizer optimizer) { options.optimizer = optimizer; },
-        "How --train updates (default sgd)", "sgd|adam");
+        "How --train updates (default sgd)", "sgd|adam")
+        ->group(group);
     add_number<double>(
         app, "--rate", [&options](double rate) { options.rate = rate; }, 0.0, 1e6,
         "Learning rate of --train (default 0.01)", "X")

@@ -47,6 +47,7 @@ struct GraphGenerateRequest {
   double ccr = 1.0;
   double mean_time_seconds = 1e-3;  // of a node
   std::uint64_t seed = 1;
+  std::vector<std::string> ignored;  // options given that mean nothing for random graphs
   GraphOutput output;
 };
 // How a tensor program becomes a graph.
@@ -55,13 +56,14 @@ struct CompileOptions {
   std::int64_t shards = 0;                    // that many equal devices
   std::map<std::string, std::int64_t> parts;  // by dimension; empty: planned
   bool train = false;
-  tra::Optimizer optimizer = tra::Optimizer::kSgd;
-  double rate = 0.01;
+  std::optional<tra::Optimizer> optimizer;  // of training, as the rate
+  std::optional<double> rate;
   bool explain = false;
 };
 struct GraphWorkloadRequest {
   std::string workload;
   std::map<std::string, std::int64_t> sizes;  // by option
+  std::vector<std::string> ignored;           // options given that mean nothing for workloads
   CompileOptions compile;
   GraphOutput output;
 };

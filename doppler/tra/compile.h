@@ -15,6 +15,7 @@
 namespace doppler::tra {
 
 enum class Optimizer : std::uint8_t { kSgd, kAdam };
+inline constexpr double kDefaultRate = 0.01;  // of learning
 
 // What is to be computed, before anything is split.
 struct Computation {
@@ -43,7 +44,7 @@ struct CompileOptions {
   std::optional<Parts> parts = std::nullopt;  // by name of dimension; absent: planned
   bool train = false;                         // forward, backward and update of every parameter
   Optimizer optimizer = Optimizer::kSgd;
-  double rate = 0.01;  // of learning
+  double rate = kDefaultRate;
 };
 
 struct Compiled {

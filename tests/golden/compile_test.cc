@@ -67,6 +67,38 @@ TEST(Compile, WorkloadsTakeSizesAndWarnOfThoseWithoutMeaning) {
   }
 }
 
+TEST(Compile, OptionsOfAnotherSortOfGraphAreNamedInWarnings) {
+  const Workspace files;
+  const Outcome workload = files.dopp(
+      "graph generate chainmm --shards 2 --size 8 --family layered --nodes 9 --ccr 2 --mean-time 1 "
+      "-o w.json");
+  EXPECT_EQ(workload.exit_code, 0);
+  EXPECT_EQ(workload.err,
+            "dopp: warning: --family means nothing for chainmm\n"
+            "dopp: warning: --nodes means nothing for chainmm\n"
+            "dopp: warning: --ccr means nothing for chainmm\n"
+            "dopp: warning: --mean-time means nothing for chainmm\n");
+  const Outcome random = files.dopp(
+      "graph generate random --family fft --nodes 9 --hidden 3 --devices 4xA100 --shards 2 --shard "
+      "a=2 --train --optimizer adam --rate 1 --explain -o r.json");
+  EXPECT_EQ(random.exit_code, 0);
+  for (const char* option :
+       {"hidden", "devices", "shards", "shard", "train", "optimizer", "rate"}) {
+    EXPECT_THAT(random.err, HasSubstr(std::string("dopp: warning: --") + option +
+                                      " means nothing for random\n"));
+  }
+  EXPECT_EQ(line_count(random.err), 8u) << random.err;  // and --explain
+  files.write("p.tp", kProgram);
+  const Outcome compiled =
+      files.dopp("graph compile p.tp --shards 2 --optimizer sgd --rate 1 -o p.json");
+  EXPECT_EQ(compiled.exit_code, 0);
+  EXPECT_EQ(compiled.err,
+            "dopp: warning: --optimizer means nothing without --train\n"
+            "dopp: warning: --rate means nothing without --train\n");
+  EXPECT_EQ(files.dopp("graph generate random --family fft --nodes 9 -o r.json").err, "");
+  EXPECT_EQ(files.dopp("graph generate chainmm --shards 2 --seed 3 -o w.json").err, "");
+}
+
 TEST(Compile, MistakesAreShownWhereTheyAre) {
   const Workspace files;
   files.write("p.tp", "dim a = 2\ninput x[a]\ny = x + z\noutput y\n");
