@@ -8,6 +8,7 @@
 #include "app/commands.h"
 #include "app/graph_output.h"
 #include "app/terminal.h"
+#include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/device/spec.h"
 #include "doppler/kernel/registry.h"
@@ -26,7 +27,20 @@ device::Topology topology_for(const CompileOptions& options) {
                                                             : options.devices);
 }
 
-void compile(const tra::Program& program, const CompileOptions& options,
+study::FoundPlan planned(const tra::Program& program, const CompileOptions& options,
+                         const std::shared_ptr<const device::Topology>& topology) {
+  const tra::Computation computation =
+      options.train ? tra::training(program, options.optimizer.value_or(tra::Optimizer::kSgd),
+                                    options.rate.value_or(tra::kDefaultRate))
+                    : tra::forward(program);
+  const kernel::Registry& kernels = kernel::default_kernels();
+  if (options.parts.empty()) return study::find_plan(computation, topology, kernels);
+  tra::check_names(options.parts, computation);
+  return study::given_plan(computation, tra::machine_of(*topology), options.parts, kernels);
+}
+
+// `source` is where the program comes from, for messages.
+void compile(const tra::Program& program, const std::string& source, const CompileOptions& options,
              const GraphOutput& output) {
   if (!options.train) {
     if (options.optimizer) print_warning("--optimizer means nothing without --train");
@@ -35,18 +49,15 @@ void compile(const tra::Program& program, const CompileOptions& options,
   const import::Format format = output_format(output);
   ProgressLine progress("compiling " + program.name);
   const auto topology = std::make_shared<const device::Topology>(topology_for(options));
-  const tra::Computation computation =
-      options.train ? tra::training(program, options.optimizer.value_or(tra::Optimizer::kSgd),
-                                    options.rate.value_or(tra::kDefaultRate))
-                    : tra::forward(program);
-  const tra::Machine machine = tra::machine_of(*topology);
-  if (!options.parts.empty()) tra::check_names(options.parts, computation);
-  const study::FoundPlan found =
-      options.parts.empty()
-          ? study::find_plan(computation, topology, kernel::default_kernels())
-          : study::given_plan(computation, machine, options.parts, kernel::default_kernels());
+  const study::FoundPlan found = [&] {
+    try {
+      return planned(program, options, topology);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}", source, error.what()));
+    }
+  }();
   if (options.explain && !output.json) {
-    const std::string text = study::plan_text(found.plan, machine);
+    const std::string text = study::plan_text(found.plan, tra::machine_of(*topology));
     progress.finish();
     print(text);
   }
@@ -57,15 +68,15 @@ void compile(const tra::Program& program, const CompileOptions& options,
 
 void run(const GraphCompileRequest& request) {
   const std::string text = read_file(request.program);
-  compile(tra::parse_program(request.program, text, request.dimensions), request.compile,
-          request.output);
+  compile(tra::parse_program(request.program, text, request.dimensions), request.program,
+          request.compile, request.output);
 }
 
 void run(const GraphWorkloadRequest& request) {
   std::vector<std::string> ignored = request.ignored;
   const tra::Program program = tra::workload(request.workload, request.sizes, ignored);
   warn_of_ignored(ignored, request.workload);
-  compile(program, request.compile, request.output);
+  compile(program, request.workload, request.compile, request.output);
 }
 
 }  // namespace doppler::app

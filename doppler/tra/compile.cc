@@ -133,7 +133,11 @@ Lowered lower(const Computation& computation, const Sharding& sharding,
     roots[r].relation = sharded[r];
     if (roots[r].updates) roots[r].updates = sharded[next_parameter++];
   }
-  return lower(roots, kernels, computation.name);
+  Lowered lowered = lower(roots, kernels, computation.name);
+  if (lowered.graph.node_count() == 0) {
+    throw InputError("nothing to compute: every output is an input as it is");
+  }
+  return lowered;
 }
 
 Compiled compile(const Program& program, const CompileOptions& options,

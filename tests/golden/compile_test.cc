@@ -124,5 +124,25 @@ TEST(Compile, MistakesAreShownWhereTheyAre) {
   EXPECT_FALSE(files.has("q.json"));
 }
 
+TEST(Compile, WhatAProgramLacksIsSaidOfItsFile) {
+  const Workspace files;
+  files.write("same.tp", "dim a = 4\ninput x[a]\noutput x\n");
+  files.write("w.tp", "dim a = 4\nparam w[a]\ny = relu(w)\noutput y, w\n");
+  const auto error = [&](const std::string& options) {
+    const Outcome outcome = files.dopp("graph compile --shards 2 -o out.json " + options);
+    EXPECT_EQ(outcome.exit_code, 2) << options;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_FALSE(files.has("out.json"));
+    return outcome.err;
+  };
+  const std::string nothing =
+      "dopp: error: same.tp: nothing to compute: every output is an input as it is\n";
+  EXPECT_EQ(error("same.tp"), nothing);
+  EXPECT_EQ(error("same.tp --shard a=2"), nothing);
+  EXPECT_EQ(error("w.tp --train"),
+            "dopp: error: w.tp: training needs a loss, and the program has none\n");
+  EXPECT_EQ(files.dopp("graph compile w.tp --shards 2 -o out.json").exit_code, 0);
+}
+
 }  // namespace
 }  // namespace doppler::golden
