@@ -35,7 +35,6 @@ study::FoundPlan planned(const tra::Program& program, const CompileOptions& opti
                     : tra::forward(program);
   const kernel::Registry& kernels = kernel::default_kernels();
   if (options.parts.empty()) return study::find_plan(computation, topology, kernels);
-  tra::check_names(options.parts, computation);
   return study::given_plan(computation, tra::machine_of(*topology), options.parts, kernels);
 }
 
@@ -56,6 +55,8 @@ void compile(const tra::Program& program, const std::string& source, const Compi
       throw InputError(fmt::format("{}: {}", source, error.what()));
     }
   }();
+  if (!found.notes.empty()) progress.finish();
+  for (const std::string& note : found.notes) print_warning("--shard: " + note);
   if (options.explain && !output.json) {
     const std::string text = study::plan_text(found.plan, tra::machine_of(*topology));
     progress.finish();

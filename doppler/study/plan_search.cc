@@ -291,9 +291,10 @@ FoundPlan find_plan(const tra::Computation& computation,
 
 FoundPlan given_plan(const tra::Computation& computation, const tra::Machine& machine,
                      const tra::Parts& parts, const kernel::Registry& kernels) {
+  std::vector<std::string> notes = check_parts(parts, computation);
   Plan plan = tra::Planner(computation.relations(), machine, computation.updates()).by_name(parts);
   tra::Lowered lowered = lower(computation, plan.sharding(), kernels);
-  return {std::move(plan), std::move(lowered)};
+  return {.plan = std::move(plan), .lowered = std::move(lowered), .notes = std::move(notes)};
 }
 
 }  // namespace doppler::study

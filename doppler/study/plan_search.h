@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "doppler/device/topology.h"
 #include "doppler/kernel/registry.h"
@@ -22,6 +24,7 @@ struct FoundPlan {
   // figures to derive costs from.
   std::optional<double> simulated_seconds = std::nullopt;
   std::size_t simulated_plans = 0;
+  std::vector<std::string> notes = {};  // what a given plan asks for and does not get
 };
 
 // Deterministic. Large computations are planned by prediction alone.
@@ -29,7 +32,8 @@ FoundPlan find_plan(const tra::Computation& computation,
                     std::shared_ptr<const device::Topology> topology,
                     const kernel::Registry& kernels);
 
-// The plan that the caller asks for, by names of dimensions.
+// The plan that the caller asks for, by names of dimensions. Throws InputError for one that the
+// computation does not have.
 FoundPlan given_plan(const tra::Computation& computation, const tra::Machine& machine,
                      const tra::Parts& parts, const kernel::Registry& kernels);
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <set>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "doppler/base/error.h"
@@ -107,18 +109,28 @@ Computation training(const Program& program, Optimizer optimizer, double rate) {
   return computation;
 }
 
-void check_names(const Parts& parts, const Computation& computation) {
-  std::set<std::string> known;
+std::vector<std::string> check_parts(const Parts& parts, const Computation& computation) {
+  std::map<std::string, std::int64_t> sizes;
   for (const Relation& relation : in_order(computation.relations())) {
-    for (const Dimension& dimension : relation->type.dimensions) known.insert(dimension.name);
+    for (const Dimension& dimension : relation->type.dimensions) {
+      std::int64_t& size = sizes[dimension.name];
+      size = std::max(size, dimension.size);
+    }
   }
+  std::vector<std::string> notes;
   for (const auto& [name, count] : parts) {
-    if (!known.contains(name)) {
+    const auto found = sizes.find(name);
+    if (found == sizes.end()) {
       throw InputError(fmt::format("no dimension '{}' to split; the program has: {}", name,
-                                   fmt::join(known, ", ")));
+                                   fmt::join(std::views::keys(sizes), ", ")));
     }
     if (count < 1) throw InputError(fmt::format("dimension '{}' in {} parts", name, count));
+    if (const std::int64_t size = found->second; count > size) {
+      notes.push_back(fmt::format("dimension '{}' has size {}: {} part{}, not {}", name, size, size,
+                                  size == 1 ? "" : "s", count));
+    }
   }
+  return notes;
 }
 
 Lowered lower(const Computation& computation, const Sharding& sharding,
@@ -144,10 +156,12 @@ Compiled compile(const Program& program, const CompileOptions& options,
                  const kernel::Registry& kernels) {
   const Computation computation =
       options.train ? training(program, options.optimizer, options.rate) : forward(program);
-  if (options.parts) check_names(*options.parts, computation);
+  std::vector<std::string> notes;
+  if (options.parts) notes = check_parts(*options.parts, computation);
   const Planner planner(computation.relations(), options.machine, computation.updates());
   Plan plan = options.parts ? planner.by_name(*options.parts) : planner.best();
-  return {lower(computation, plan.sharding(), kernels), std::move(plan)};
+  Lowered lowered = lower(computation, plan.sharding(), kernels);
+  return {std::move(lowered), std::move(plan), std::move(notes)};
 }
 
 }  // namespace doppler::tra

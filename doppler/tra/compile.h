@@ -32,8 +32,9 @@ Computation forward(const Program& program);
 // no parameter.
 Computation training(const Program& program, Optimizer optimizer, double rate);
 
-// Throws InputError where `parts` names a dimension that the computation does not have.
-void check_names(const Parts& parts, const Computation& computation);
+// One line for each dimension of which `parts` asks for more parts than it has elements. Throws
+// InputError where it names a dimension that the computation does not have.
+std::vector<std::string> check_parts(const Parts& parts, const Computation& computation);
 
 // The graph of a computation that is split as planned.
 Lowered lower(const Computation& computation, const Sharding& sharding,
@@ -50,6 +51,7 @@ struct CompileOptions {
 struct Compiled {
   Lowered lowered;
   Plan plan;
+  std::vector<std::string> notes = {};  // of check_parts()
 };
 
 // All of it with the plan that is predicted to be fastest; study/plan_search.h goes on from there.

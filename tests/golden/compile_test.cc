@@ -40,6 +40,22 @@ TEST(Compile, ShardsAsAskedAndExplainsItself) {
   EXPECT_THAT(made.out, HasSubstr("wrote p.json: 5 nodes"));  // three products, a sum, a relu
 }
 
+TEST(Compile, MorePartsThanADimensionHasAreCutDownWithAWarning) {
+  const Workspace files;
+  files.write("p.tp", kProgram);
+  const Outcome cut = files.dopp(
+      "graph compile p.tp --shards 2 --shard in=100,out=4,batch=9 --explain -o cut.json");
+  EXPECT_EQ(cut.exit_code, 0);
+  EXPECT_EQ(cut.err,
+            "dopp: warning: --shard: dimension 'batch' has size 8: 8 parts, not 9\n"
+            "dopp: warning: --shard: dimension 'in' has size 6: 6 parts, not 100\n");
+  EXPECT_THAT(cut.out, HasSubstr("in/6"));
+  const Outcome asked =
+      files.dopp("graph compile p.tp --shards 2 --shard in=6,out=4,batch=8 -o asked.json");
+  EXPECT_EQ(asked.err, "");
+  EXPECT_EQ(files.read("cut.json"), files.read("asked.json"));
+}
+
 TEST(Compile, TrainingUpdatesEveryParameter) {
   const Workspace files;
   files.write("p.tp", kProgram);
