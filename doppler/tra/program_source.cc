@@ -27,12 +27,18 @@ std::string printable(std::string_view text) {
 
 struct Shown {
   std::string position;  // file:line:column
-  std::string lines;     // the source line and the caret
+  std::string lines;     // the source line and the caret; nothing of an empty file
 };
+
+// The end of the text is shown behind the last thing that stands there.
+std::size_t shown_place(std::string_view text, std::size_t at) {
+  if (at < text.size()) return at;
+  return text.find_last_not_of(" \t\r\n") + 1;  // 0 where there is nothing
+}
 
 Shown show(const ProgramPlace& place) {
   const std::string_view text = place.source->text;
-  const std::size_t at = std::min(place.at, text.size());
+  const std::size_t at = shown_place(text, place.at);
   const auto line_number =
       1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
   std::size_t begin = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
@@ -42,6 +48,7 @@ Shown show(const ProgramPlace& place) {
   result.position =
       printable(fmt::format("{}:{}:{}", place.source->file, line_number, at - begin + 1));
 
+  if (at == 0 && place.at >= text.size()) return result;
   while (end > begin && (text[end - 1] == '\r' || text[end - 1] == ' ')) --end;
   const bool cut_front = at - begin > kShown / 2 && end - begin > kShown;
   if (cut_front) {

@@ -125,6 +125,14 @@ TEST(Compile, MistakesAreShownWhereTheyAre) {
   EXPECT_THAT(bad.err, HasSubstr("\n          ^"));
   EXPECT_FALSE(files.has("p.json"));
 
+  // The end of the file is behind the last line that holds anything.
+  files.write("end.tp", "dim a = 2\ninput x[a]\ny = relu(x\n\n\n");
+  EXPECT_EQ(files.dopp("graph compile end.tp --shards 2 -o p.json").err,
+            "dopp: error: end.tp:3:11: expected ',' or ')' for the '(' of line 3, not the end of "
+            "the program\n"
+            "  y = relu(x\n"
+            "            ^\n");
+
   files.write("q.tp", kProgram);
   const auto error = [&](const std::string& options) {
     const Outcome outcome = files.dopp("graph compile q.tp -o q.json " + options);

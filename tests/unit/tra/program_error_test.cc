@@ -167,13 +167,13 @@ std::string error_of_text(const std::string& text,
 
 TEST(ProgramError, OfWhatAProgramLacks) {
   EXPECT_EQ(error_of_text(kStart),
-            "p.tp:4:1: the program has neither an output nor a loss; add 'output' and a name\n"
-            "  \n"
-            "  ^");
-  EXPECT_EQ(error_of_text(""),
-            "p.tp:1:1: the program has neither an output nor a loss; add 'output' and a name\n"
-            "  \n"
-            "  ^");
+            "p.tp:3:11: the program has neither an output nor a loss; add 'output' and a name\n"
+            "  param w[j]\n"
+            "            ^");
+  for (const char* empty : {"", " \n\n"}) {
+    EXPECT_EQ(error_of_text(empty),
+              "p.tp:1:1: the program has neither an output nor a loss; add 'output' and a name");
+  }
 }
 
 TEST(ProgramError, OfSizesGiven) {
