@@ -1,6 +1,7 @@
 // dopp graph compile, and dopp graph generate of the published workloads
 #include <fmt/format.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,12 +58,18 @@ void compile(const tra::Program& program, const std::string& source, const Compi
   }();
   if (!found.notes.empty()) progress.finish();
   for (const std::string& note : found.notes) print_warning("--shard: " + note);
-  if (options.explain && !output.json) {
+  std::function<void(JsonWriter&)> add_plan;
+  if (options.explain && output.json) {
+    add_plan = [&](JsonWriter& json) {
+      json.key("plan");
+      study::write_plan(json, found.plan, tra::machine_of(*topology));
+    };
+  } else if (options.explain) {
     const std::string text = study::plan_text(found.plan, tra::machine_of(*topology));
     progress.finish();
-    print(text);
+    output.file == kStandardOutput ? print_beside(text) : print(text);
   }
-  write_graph(found.lowered.graph, output, format, progress);
+  write_graph(found.lowered.graph, output, format, progress, add_plan);
 }
 
 }  // namespace

@@ -31,13 +31,13 @@ Format output_format(const GraphOutput& output) {
 }
 
 void write_graph(const graph::Graph& graph, const GraphOutput& output, Format format,
-                 ProgressLine& progress) {
+                 ProgressLine& progress, const std::function<void(JsonWriter&)>& add_keys) {
   const import::SavedGraph saved = import::format_graph(graph, format);
   progress.finish();
   write_output(output.file, saved.text);
   if (output.file == kStandardOutput || output.json) {
     for (const std::string& note : saved.notes) print_warning(note);
-    if (output.json) print(study::graph_json(graph, output.file));
+    if (output.json) print(study::graph_json(graph, output.file, add_keys));
     return;
   }
   std::string text =

@@ -1,11 +1,13 @@
 // Writing graphs for the commands that make them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "app/requests.h"
 #include "app/terminal.h"
+#include "doppler/base/json_writer.h"
 #include "doppler/graph/graph.h"
 #include "doppler/import/import.h"
 
@@ -18,8 +20,9 @@ void warn_of_ignored(const std::vector<std::string>& options, const std::string&
 // gets our own; an extension of something else must not hold it.
 import::Format output_format(const GraphOutput& output);
 
-// Writes the graph and says so; what the format could not hold is told as well.
+// Writes the graph and says so; what the format could not hold is told as well. `add_keys` adds to
+// what is said in JSON.
 void write_graph(const graph::Graph& graph, const GraphOutput& output, import::Format format,
-                 ProgressLine& progress);
+                 ProgressLine& progress, const std::function<void(JsonWriter&)>& add_keys = {});
 
 }  // namespace doppler::app

@@ -49,6 +49,10 @@ void print(std::string_view text) {
   }
 }
 
+void print_beside(std::string_view text) {
+  write_all(STDERR_FILENO, text);
+}
+
 void check_output(const std::string& path) {
   if (!path.empty() && path != kStandardOutput) check_writable(path);
 }

@@ -12,6 +12,8 @@ namespace doppler::app {
 // Writes to standard output. A reader that has gone away (a closed pipe) is not an error; anything
 // else that goes wrong throws SystemError.
 void print(std::string_view text);
+// The same where standard output holds a file: to standard error.
+void print_beside(std::string_view text);
 
 // As the name of a file to write.
 inline constexpr std::string_view kStandardOutput = "-";

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "doppler/base/hash.h"
-#include "doppler/base/json_writer.h"
 #include "doppler/base/units.h"
 #include "doppler/graph/statistics.h"
 
@@ -76,7 +75,8 @@ std::string graph_text(const graph::Graph& graph, const std::string& path) {
   return text;
 }
 
-std::string graph_json(const graph::Graph& graph, const std::string& path) {
+std::string graph_json(const graph::Graph& graph, const std::string& path,
+                       const std::function<void(JsonWriter&)>& add_keys) {
   const graph::Statistics s = graph::compute_statistics(graph);
   JsonWriter json;
   json.begin_object()
@@ -105,7 +105,9 @@ std::string graph_json(const graph::Graph& graph, const std::string& path) {
   }
   json.key("op_kinds").begin_object(JsonLayout::kCompact);
   for (const auto& [name, count] : s.op_kinds) json.field(name, count);
-  return json.end_object().end_object().take();
+  json.end_object();
+  if (add_keys) add_keys(json);
+  return json.end_object().take();
 }
 
 }  // namespace doppler::study

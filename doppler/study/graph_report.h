@@ -1,13 +1,17 @@
 // A graph's statistics as `graph show` prints them.
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "doppler/base/json_writer.h"
 #include "doppler/graph/graph.h"
 
 namespace doppler::study {
 
 std::string graph_text(const graph::Graph& graph, const std::string& path);
-std::string graph_json(const graph::Graph& graph, const std::string& path);
+// `add_keys` may add to the object.
+std::string graph_json(const graph::Graph& graph, const std::string& path,
+                       const std::function<void(JsonWriter&)>& add_keys = {});
 
 }  // namespace doppler::study

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <vector>
 
 #include "doppler/base/units.h"
@@ -16,22 +17,52 @@ std::string parts_text(const tra::Parts& parts) {
   return listed.empty() ? "whole" : fmt::format("{}", fmt::join(listed, " "));
 }
 
+std::string_view movement_name(tra::Movement movement) {
+  switch (movement) {
+    case tra::Movement::kLocal:
+      return "local";
+    case tra::Movement::kBroadcast:
+      return "broadcast";
+    case tra::Movement::kShuffle:
+      return "shuffle";
+  }
+  return "";
+}
+
+std::string operation_name(const tra::Expression& e) {
+  return e.name.empty() ? tra::label(e.kernel) : e.name;
+}
+
+// What a plan is shown with: constants are no operations.
+std::vector<const tra::PlannedOperation*> shown_operations(const tra::Plan& plan) {
+  std::vector<const tra::PlannedOperation*> shown;
+  for (const tra::PlannedOperation& operation : plan.operations()) {
+    if (operation.operation->op != tra::Operator::kFill) shown.push_back(&operation);
+  }
+  return shown;
+}
+
+bool is_stored(const tra::PlannedOperation& operation) {
+  return operation.operation->op == tra::Operator::kInput;
+}
+
+struct Totals {
+  double compute_seconds = 0.0, moved_bytes = 0.0;
+};
+
+Totals totals_of(const tra::Plan& plan) {
+  Totals totals;
+  for (const tra::PlannedOperation* operation : shown_operations(plan)) {
+    totals.compute_seconds += operation->cost.compute_seconds;
+    totals.moved_bytes += operation->cost.moved_bytes;
+  }
+  return totals;
+}
+
 // The implementation algebra in words: how operands come and what happens to partial results.
 std::string steps_text(const tra::PlannedOperation& operation) {
-  std::vector<std::string> steps;
-  for (const tra::Movement movement : operation.operands) {
-    switch (movement) {
-      case tra::Movement::kLocal:
-        steps.emplace_back("local");
-        break;
-      case tra::Movement::kBroadcast:
-        steps.emplace_back("broadcast");
-        break;
-      case tra::Movement::kShuffle:
-        steps.emplace_back("shuffle");
-        break;
-    }
-  }
+  std::vector<std::string_view> steps;
+  for (const tra::Movement movement : operation.operands) steps.push_back(movement_name(movement));
   std::string text = fmt::format("{}", fmt::join(steps, ", "));
   if (operation.aggregates) text += "; aggregate";
   return text;
@@ -45,24 +76,46 @@ std::string plan_text(const tra::Plan& plan, const tra::Machine& machine) {
                        {"operands", report::Align::kLeft},
                        {"compute"},
                        {"moved"}});
-  double compute = 0.0, moved = 0.0;
-  for (const tra::PlannedOperation& operation : plan.operations()) {
-    const tra::Expression& e = *operation.operation;
-    const bool stored = e.op == tra::Operator::kInput;
-    const std::string name = e.name.empty() ? tra::label(e.kernel) : e.name;
-    if (e.op == tra::Operator::kFill) continue;
-    compute += operation.cost.compute_seconds;
-    moved += operation.cost.moved_bytes;
-    table.add_row({name, parts_text(operation.parts), stored ? "stored" : steps_text(operation),
-                   stored ? "-" : format_time(operation.cost.compute_seconds, "s"),
-                   stored ? "-" : format_bytes(operation.cost.moved_bytes)});
+  for (const tra::PlannedOperation* operation : shown_operations(plan)) {
+    const bool stored = is_stored(*operation);
+    table.add_row({operation_name(*operation->operation), parts_text(operation->parts),
+                   stored ? "stored" : steps_text(*operation),
+                   stored ? "-" : format_time(operation->cost.compute_seconds, "s"),
+                   stored ? "-" : format_bytes(operation->cost.moved_bytes)});
   }
+  const Totals totals = totals_of(plan);
   return table.render() +
          fmt::format(
              "predicted for {} devices: {} of compute on the busiest, {} moved; {} in all without "
              "overlap\n",
-             machine.devices, format_time(compute, "s"), format_bytes(moved),
-             format_time(plan.predicted_seconds(), "s"));
+             machine.devices, format_time(totals.compute_seconds, "s"),
+             format_bytes(totals.moved_bytes), format_time(plan.predicted_seconds(), "s"));
+}
+
+void write_plan(JsonWriter& json, const tra::Plan& plan, const tra::Machine& machine) {
+  const Totals totals = totals_of(plan);
+  json.begin_object()
+      .field("devices", machine.devices)
+      .field("predicted_seconds", plan.predicted_seconds())
+      .field("compute_seconds", totals.compute_seconds)
+      .field("moved_bytes", totals.moved_bytes);
+  json.key("operations").begin_array();
+  for (const tra::PlannedOperation* operation : shown_operations(plan)) {
+    json.begin_object(JsonLayout::kCompact)
+        .field("name", std::string_view(operation_name(*operation->operation)))
+        .field("stored", is_stored(*operation));
+    json.key("parts").begin_object(JsonLayout::kCompact);
+    for (const auto& [dimension, count] : operation->parts) json.field(dimension, count);
+    json.end_object();
+    json.key("operands").begin_array(JsonLayout::kCompact);
+    for (const tra::Movement movement : operation->operands) json.value(movement_name(movement));
+    json.end_array();
+    json.field("aggregates", operation->aggregates)
+        .field("compute_seconds", operation->cost.compute_seconds)
+        .field("moved_bytes", operation->cost.moved_bytes)
+        .end_object();
+  }
+  json.end_array().end_object();
 }
 
 }  // namespace doppler::study

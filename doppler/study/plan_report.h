@@ -4,10 +4,13 @@
 
 #include <string>
 
+#include "doppler/base/json_writer.h"
 #include "doppler/tra/planning.h"
 
 namespace doppler::study {
 
 std::string plan_text(const tra::Plan& plan, const tra::Machine& machine);
+// The same as an object (docs/command.md).
+void write_plan(JsonWriter& json, const tra::Plan& plan, const tra::Machine& machine);
 
 }  // namespace doppler::study

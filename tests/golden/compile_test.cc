@@ -7,6 +7,7 @@
 namespace doppler::golden {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -38,6 +39,34 @@ TEST(Compile, ShardsAsAskedAndExplainsItself) {
   EXPECT_THAT(made.out, HasSubstr("in/3"));
   EXPECT_THAT(made.out, HasSubstr("aggregate"));
   EXPECT_THAT(made.out, HasSubstr("wrote p.json: 5 nodes"));  // three products, a sum, a relu
+}
+
+TEST(Compile, ThePlanStaysApartFromAGraphOnStandardOutput) {
+  const Workspace files;
+  files.write("p.tp", kProgram);
+  const std::string compile = "graph compile p.tp --shards 3 --shard in=3 --explain -o ";
+  const Outcome filed = files.dopp(compile + "p.json");
+  const Outcome streamed = files.dopp(compile + "-");
+  ASSERT_EQ(streamed.exit_code, 0) << streamed.err;
+  EXPECT_EQ(streamed.out, files.read("p.json"));
+  EXPECT_EQ(filed.out, streamed.err + "wrote p.json: 5 nodes, 4 edges\n");
+}
+
+TEST(Compile, ThePlanIsPartOfTheJson) {
+  const Workspace files;
+  files.write("p.tp", kProgram);
+  const std::string compile = "graph compile p.tp --shards 3 --shard in=3 --json -o p.json";
+  EXPECT_THAT(json_keys(files.dopp(compile).out), Not(Contains("plan")));
+  const Outcome made = files.dopp(compile + " --explain");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(json_keys(made.out), Contains("plan"));
+  EXPECT_EQ(json_number(made.out, {"plan", "devices"}), 3);
+  EXPECT_GT(json_number(made.out, {"plan", "predicted_seconds"}), 0);
+  // Each of three parts of the product has 8 x 4 partial sums of 4 bytes; two of the parts move.
+  EXPECT_EQ(json_number(made.out, {"plan", "moved_bytes"}), 256);
+  EXPECT_THAT(made.out, HasSubstr(R"({"name": "x", "stored": true, "parts": {"in": 3})"));
+  EXPECT_THAT(made.out, HasSubstr(R"("stored": false, "parts": {"in": 3}, )"
+                                  R"("operands": ["local", "local"], "aggregates": true)"));
 }
 
 TEST(Compile, MorePartsThanADimensionHasAreCutDownWithAWarning) {
