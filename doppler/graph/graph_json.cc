@@ -14,6 +14,8 @@
 #include "doppler/base/json_reader.h"
 #include "doppler/base/name_index.h"
 #include "doppler/graph/builder.h"
+#include "doppler/graph/call_check.h"
+#include "doppler/kernel/registry.h"
 
 namespace doppler::graph {
 namespace {
@@ -43,7 +45,9 @@ class GraphReader {
     read_nodes();
     if (constraints_at_) read_constraints();
     try {
-      return std::move(builder_).build();
+      Graph graph = std::move(builder_).build();
+      check_calls(graph, kernel::default_kernels());
+      return graph;
     } catch (const GraphError& error) {
       fail_at(error.node.valid() ? node_at_[error.node.index()] : tensor_at_[error.tensor.index()],
               error.what());

@@ -13,7 +13,7 @@ namespace doppler::graph {
 inline constexpr int kGraphJsonVersion = 1;
 
 // `file` names the source in errors and names the graph where the text does not. Throws InputError
-// with file:line:column.
+// with file:line:column, also where a kernel call is not what kernel::default_kernels() allows.
 Graph read_graph_json(const std::string& file, std::string_view text);
 
 // One node and one tensor on each line, in the order of their ids.

@@ -5,35 +5,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include "doppler/base/closest.h"
 #include "doppler/base/error.h"
+#include "doppler/graph/call_check.h"
 #include "doppler/kernel/shape.h"
 
 namespace doppler::graph {
 namespace {
-
-// Sets the shape of each operand, or refuses where the call and the graph do not fit.
-void note_shapes(const Graph& graph, NodeId node, std::span<const TensorId> tensors,
-                 std::span<const kernel::Shape> shapes, const char* what,
-                 std::vector<const kernel::Shape*>& known) {
-  const auto name = graph.node_name(node);
-  if (tensors.size() != shapes.size()) {
-    throw InputError(fmt::format("node '{}': its kernel call has {} {}, but the node has {}", name,
-                                 shapes.size(), what, tensors.size()));
-  }
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const kernel::Shape*& shape = known[tensors[i].index()];
-    if (!shape) shape = &shapes[i];
-    if (*shape != shapes[i]) {
-      throw InputError(fmt::format(
-          "node '{}': takes tensor '{}' as {}, but another call has it as {}", name,
-          graph.tensor_name(tensors[i]), kernel::to_text(shapes[i]), kernel::to_text(*shape)));
-    }
-  }
-}
 
 bool is_result(const Graph& graph, TensorId tensor) {
   return graph.is_output(tensor) || graph.updates(tensor).valid();
@@ -62,8 +42,7 @@ SerialRunner<T>::SerialRunner(const Graph& graph)
       throw InputError(fmt::format("node '{}' carries no kernel call, so that it cannot be run",
                                    graph.node_name(node)));
     }
-    note_shapes(graph, node, graph.inputs(node), call->inputs, "inputs", shapes_);
-    note_shapes(graph, node, graph.outputs(node), call->outputs, "outputs", shapes_);
+    note_shapes(graph, node, *call, shapes_);
     try {
       runnables_[node.index()] = kernel::cpu::bind<T>(*call);
     } catch (const InputError& error) {

@@ -89,6 +89,30 @@ TEST(BadInput, SumsThatOverflowAreRefusedWithTheirPlace) {
     EXPECT_LE(end - at, 100u) << shown.out;
 }
 
+TEST(BadInput, DamagedKernelCallsAreRefusedWithTheirNode) {
+  const Workspace files;
+  ASSERT_EQ(files.dopp("graph generate chainmm --shards 2 --size 8 -o g.json").exit_code, 0);
+  const std::string good = files.read("g.json");
+  const auto damaged = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    files.write("bad.json", text.replace(at, from.size(), to));
+    for (const char* command :
+         {"place bad.json --devices 2xA100 --method heft", "graph show bad.json"}) {
+      const Outcome outcome = files.dopp(command);
+      expect_refused(outcome, "bad.json:");
+      EXPECT_THAT(outcome.err, HasSubstr(": node '"));
+      EXPECT_THAT(outcome.err, HasSubstr("kernel contract"));
+    }
+  };
+  damaged(R"("spec": ")", R"("spec": "!)");
+  damaged(R"("attributes": {"spec")", R"("attributes": {"sepc")");
+  const std::size_t shape = good.find("[[", good.find(R"("name": "contract")"));
+  ASSERT_NE(shape, std::string::npos);
+  damaged(good.substr(shape, 3), "[[7");
+}
+
 TEST(BadInput, NamesOfFilesToWrite) {
   const Workspace files;
   const std::string generate = "graph generate random --family fft --nodes 9 ";

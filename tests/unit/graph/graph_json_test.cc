@@ -241,6 +241,44 @@ TEST(GraphJson, PointsAtANodeOfACycle) {
       "g.json:3:1: node 'a' depends on itself (a cycle)");
 }
 
+// b reads what a reads and computes; only b varies.
+std::string file_with_call(const std::string& b) {
+  return file_with(
+      R"({"name": "a", "kernel": {"name": "relu", "inputs": [[2, 3]], "outputs": [[2, 3]]},)"
+      R"( "inputs": ["x"], "outputs": ["y"]},)"
+      "\n" +
+          b,
+      R"({"name": "x", "role": "input"}, {"name": "y"}, {"name": "z"})");
+}
+
+TEST(GraphJson, KernelCallsMustBeWellFormedAndFit) {
+  const auto call = [](const std::string& kernel, const std::string& inputs = R"(["y", "x"])") {
+    return file_with_call(R"({"name": "b", "kernel": )" + kernel + R"(, "inputs": )" + inputs +
+                          R"(, "outputs": ["z"]})");
+  };
+  const auto contract = [&](const std::string& spec, const std::string& shapes) {
+    return call(R"({"name": "contract", "attributes": {"spec": ")" + spec + R"("}, )" + shapes +
+                "}");
+  };
+  const std::string shapes = R"("inputs": [[2, 3], [2, 3]], "outputs": [[3, 3]])";
+  EXPECT_EQ(error_in(contract("ka,kb->ab", shapes)), "no error");
+  EXPECT_THAT(error_in(contract("rubbish", shapes)),
+              testing::StartsWith("g.json:3:1: node 'b': kernel contract {spec=rubbish} of "));
+  EXPECT_THAT(error_in(contract("ak,bk->ab", shapes)), HasSubstr("gives [2,2], not [3,3]"));
+  EXPECT_THAT(error_in(contract("ka,kb->ab", R"("inputs": [[2, 3]], "outputs": [[3, 3]])")),
+              HasSubstr("takes 2 inputs, not 1"));
+  EXPECT_EQ(error_in(contract("ka,kb->ab", R"("inputs": [[4, 3], [4, 3]], "outputs": [[3, 3]])")),
+            "g.json:3:1: node 'b': takes tensor 'y' as [4,3], but another call has it as [2,3]");
+  EXPECT_EQ(error_in(call(R"({"name": "exp", "inputs": [[2, 3]], "outputs": [[2, 3]]})")),
+            "g.json:3:1: node 'b': its kernel call has 1 inputs, but the node has 2");
+  EXPECT_THAT(
+      error_in(call(R"({"name": "add", "attributes": {"speck": "a,a->a"}, )" + shapes + "}")),
+      HasSubstr("there is no attribute 'speck'"));
+  // What is not ours is not judged.
+  EXPECT_EQ(error_in(call(R"({"name": "conv", "attributes": {"spec": "?"}, "inputs": [[1]]})")),
+            "no error");
+}
+
 TEST(GraphJson, RefusesDeepNesting) {
   const std::string deep(100000, '[');
   EXPECT_THAT(error_in(file_with(R"({"name": "a", "kernel": )" + deep, "")),
