@@ -62,10 +62,10 @@ void compile(const tra::Program& program, const std::string& source, const Compi
   if (options.explain && output.json) {
     add_plan = [&](JsonWriter& json) {
       json.key("plan");
-      study::write_plan(json, found.plan, tra::machine_of(*topology));
+      study::write_plan(json, found, tra::machine_of(*topology));
     };
   } else if (options.explain) {
-    const std::string text = study::plan_text(found.plan, tra::machine_of(*topology));
+    const std::string text = study::plan_text(found, tra::machine_of(*topology));
     progress.finish();
     output.file == kStandardOutput ? print_beside(text) : print(text);
   }

@@ -46,19 +46,6 @@ bool is_stored(const tra::PlannedOperation& operation) {
   return operation.operation->op == tra::Operator::kInput;
 }
 
-struct Totals {
-  double compute_seconds = 0.0, moved_bytes = 0.0;
-};
-
-Totals totals_of(const tra::Plan& plan) {
-  Totals totals;
-  for (const tra::PlannedOperation* operation : shown_operations(plan)) {
-    totals.compute_seconds += operation->cost.compute_seconds;
-    totals.moved_bytes += operation->cost.moved_bytes;
-  }
-  return totals;
-}
-
 // The implementation algebra in words: how operands come and what happens to partial results.
 std::string steps_text(const tra::PlannedOperation& operation) {
   std::vector<std::string_view> steps;
@@ -70,7 +57,8 @@ std::string steps_text(const tra::PlannedOperation& operation) {
 
 }  // namespace
 
-std::string plan_text(const tra::Plan& plan, const tra::Machine& machine) {
+std::string plan_text(const FoundPlan& found, const tra::Machine& machine) {
+  const tra::Plan& plan = found.plan;
   report::Table table({{"operation", report::Align::kLeft},
                        {"parts", report::Align::kLeft},
                        {"operands", report::Align::kLeft},
@@ -83,22 +71,29 @@ std::string plan_text(const tra::Plan& plan, const tra::Machine& machine) {
                    stored ? "-" : format_time(operation->cost.compute_seconds, "s"),
                    stored ? "-" : format_bytes(operation->cost.moved_bytes)});
   }
-  const Totals totals = totals_of(plan);
-  return table.render() +
-         fmt::format(
-             "predicted for {} devices: {} of compute on the busiest, {} moved; {} in all without "
-             "overlap\n",
-             machine.devices, format_time(totals.compute_seconds, "s"),
-             format_bytes(totals.moved_bytes), format_time(plan.predicted_seconds(), "s"));
+  std::string text = table.render();
+  text += fmt::format("predicted for {} devices: {} of compute, {} moved; {} without any overlap\n",
+                      machine.devices, format_time(plan.cost().compute_seconds, "s"),
+                      format_bytes(plan.cost().moved_bytes),
+                      format_time(plan.predicted_seconds(), "s"));
+  if (found.simulated_seconds) {
+    text += fmt::format("simulated, quickly placed: {}, the best of {} plans\n",
+                        format_time(*found.simulated_seconds, "s"), found.simulated_plans);
+  }
+  return text;
 }
 
-void write_plan(JsonWriter& json, const tra::Plan& plan, const tra::Machine& machine) {
-  const Totals totals = totals_of(plan);
+void write_plan(JsonWriter& json, const FoundPlan& found, const tra::Machine& machine) {
+  const tra::Plan& plan = found.plan;
   json.begin_object()
       .field("devices", machine.devices)
       .field("predicted_seconds", plan.predicted_seconds())
-      .field("compute_seconds", totals.compute_seconds)
-      .field("moved_bytes", totals.moved_bytes);
+      .field("compute_seconds", plan.cost().compute_seconds)
+      .field("moved_bytes", plan.cost().moved_bytes);
+  if (found.simulated_seconds) {
+    json.field("simulated_seconds", *found.simulated_seconds)
+        .field("simulated_plans", static_cast<std::int64_t>(found.simulated_plans));
+  }
   json.key("operations").begin_array();
   for (const tra::PlannedOperation* operation : shown_operations(plan)) {
     json.begin_object(JsonLayout::kCompact)

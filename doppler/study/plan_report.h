@@ -5,12 +5,12 @@
 #include <string>
 
 #include "doppler/base/json_writer.h"
-#include "doppler/tra/planning.h"
+#include "doppler/study/plan_search.h"
 
 namespace doppler::study {
 
-std::string plan_text(const tra::Plan& plan, const tra::Machine& machine);
+std::string plan_text(const FoundPlan& found, const tra::Machine& machine);
 // The same as an object (docs/command.md).
-void write_plan(JsonWriter& json, const tra::Plan& plan, const tra::Machine& machine);
+void write_plan(JsonWriter& json, const FoundPlan& found, const tra::Machine& machine);
 
 }  // namespace doppler::study

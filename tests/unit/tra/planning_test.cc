@@ -48,11 +48,12 @@ TEST(Planning, ChainsOfProductsSplitByRows) {
   EXPECT_NEAR(found.predicted_seconds(), 2 * 2 * std::pow(4096.0, 3) / 4 / 1e13, 1e-6);
 }
 
-// One row: the first product must be split by columns, the second along what it sums.
+// One row and a small result: the first product must be split by columns, the second along what it
+// sums.
 TEST(Planning, WithoutRowsTheInnerDimensionIsSplit) {
   const Relation x = dense_input("x", {{"b", 1}, {"i", 8192}});
   const Relation w1 = dense_input("w1", {{"i", 8192}, {"h", 8192}}, InputRole::kParameter);
-  const Relation w2 = dense_input("w2", {{"h", 8192}, {"o", 8192}}, InputRole::kParameter);
+  const Relation w2 = dense_input("w2", {{"h", 8192}, {"o", 1024}}, InputRole::kParameter);
   const Relation first = named(contract(x, w1, {"b", "h"}), "first");
   const Relation second = named(contract(first, w2, {"b", "o"}), "second");
   const Plan found = Planner(std::vector{second}, machine(4)).best();
