@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
@@ -39,11 +40,17 @@ std::map<std::string, Blocks> random_inputs(std::span<const Relation> roots, Rng
 
 namespace {
 
-// Calls visit(block, element of the block, element of the whole) for every element.
+// Calls visit(block, element of the block, block of the whole, element of that) for every element.
 template <class Visit>
-void for_each_element(const tra::RelationType& type, const Visit& visit) {
+void for_each_element(const tra::RelationType& type, const tra::RelationType& whole_type,
+                      const Visit& visit) {
   for (std::size_t i = 0; i < type.keys.size(); ++i) {
     const tra::Key key = type.keys.key(i);
+    tra::Key whole_key;
+    for (const tra::KeyComponent& component : whole_type.keys.components()) {
+      whole_key.push_back(key[static_cast<std::size_t>(type.keys.find(component.name))]);
+    }
+    const auto whole_block = static_cast<std::size_t>(whole_type.keys.position(whole_key));
     const auto shape = type.block_shape(key);
     std::vector<std::int64_t> at(shape.size(), 0);
     std::size_t element = 0;
@@ -53,7 +60,7 @@ void for_each_element(const tra::RelationType& type, const Visit& visit) {
         const tra::Dimension& dimension = type.dimensions[d];
         place = place * dimension.size + dimension.begin(type.part(d, key)) + at[d];
       }
-      visit(i, element, static_cast<std::size_t>(place));
+      visit(i, element, whole_block, static_cast<std::size_t>(place));
       more = false;
       for (std::size_t d = shape.size(); d-- > 0;) {
         more = ++at[d] < shape[d];
@@ -66,20 +73,50 @@ void for_each_element(const tra::RelationType& type, const Visit& visit) {
 
 }  // namespace
 
-std::vector<double> whole(const tra::RelationType& type, const Blocks& blocks) {
-  std::vector<double> result(static_cast<std::size_t>(type.elements()));
-  for_each_element(type, [&](std::size_t block, std::size_t element, std::size_t place) {
-    result[place] = blocks[block][element];
-  });
+tra::RelationType unsplit(const tra::RelationType& type) {
+  std::vector<tra::KeyComponent> components;
+  std::vector<std::size_t> place;
+  for (std::size_t c = 0; c < type.keys.rank(); ++c) {
+    const tra::KeyComponent& component = type.keys.components()[c];
+    if (tra::find(type.dimensions, component.name) >= 0) continue;
+    components.push_back(component);
+    place.push_back(c);
+  }
+  std::set<tra::Key> keys;
+  for (std::size_t i = 0; i < type.keys.size(); ++i) {
+    const tra::Key key = type.keys.key(i);
+    tra::Key kept;
+    for (const std::size_t c : place) kept.push_back(key[c]);
+    keys.insert(std::move(kept));
+  }
+  tra::RelationType result{
+      tra::KeySet(std::move(components), std::vector<tra::Key>(keys.begin(), keys.end())),
+      type.dimensions};
+  for (tra::Dimension& dimension : result.dimensions) dimension.parts = 1;
   return result;
 }
 
-Blocks split(const tra::RelationType& type, const std::vector<double>& values) {
-  Blocks result(type.keys.size());
-  for_each_element(type, [&](std::size_t block, std::size_t, std::size_t place) {
-    result[block].push_back(values[place]);
-  });
+Blocks unsplit(const tra::RelationType& type, const Blocks& blocks) {
+  const tra::RelationType whole_type = unsplit(type);
+  Blocks result(whole_type.keys.size(),
+                std::vector<double>(static_cast<std::size_t>(whole_type.elements())));
+  for_each_element(type, whole_type,
+                   [&](std::size_t block, std::size_t element, std::size_t whole_block,
+                       std::size_t place) { result[whole_block][place] = blocks[block][element]; });
   return result;
+}
+
+Blocks split(const tra::RelationType& type, const Blocks& blocks) {
+  Blocks result(type.keys.size());
+  for_each_element(type, unsplit(type),
+                   [&](std::size_t block, std::size_t, std::size_t whole_block, std::size_t place) {
+                     result[block].push_back(blocks[whole_block][place]);
+                   });
+  return result;
+}
+
+std::vector<double> whole(const tra::RelationType& type, const Blocks& blocks) {
+  return unsplit(type, blocks).at(0);
 }
 
 void expect_gradients(const Relation& loss, const std::vector<Relation>& wrt,
@@ -123,7 +160,7 @@ void expect_same_values(const std::vector<Relation>& roots, const tra::Sharding&
   std::map<std::string, Blocks> split_inputs;
   for (const Relation& relation : tra::in_order(sharded)) {
     if (relation->op != tra::Operator::kInput) continue;
-    split_inputs[relation->name] = split(relation->type, inputs.at(relation->name)[0]);
+    split_inputs[relation->name] = split(relation->type, inputs.at(relation->name));
   }
   const std::vector<Blocks> expected = tra::interpret(roots, inputs);
   const std::vector<Blocks> found = tra::interpret(sharded, split_inputs);

@@ -20,11 +20,14 @@ tra::Relation dense_input(const std::string& name, const tra::Dimensions& dimens
 std::map<std::string, tra::Blocks> random_inputs(std::span<const tra::Relation> roots, Rng& rng,
                                                  double low = 0.2, double high = 1.5);
 
-// The whole of a relation whose only keys split its dimensions, dense and row-major.
+// The type without the splits of its dimensions; keys of another kind stay.
+tra::RelationType unsplit(const tra::RelationType& type);
+// The blocks of that type, dense and row-major.
+tra::Blocks unsplit(const tra::RelationType& type, const tra::Blocks& blocks);
+// The inverse: blocks of `type` from those of unsplit(type).
+tra::Blocks split(const tra::RelationType& type, const tra::Blocks& blocks);
+// The one block of a relation whose only keys split its dimensions.
 std::vector<double> whole(const tra::RelationType& type, const tra::Blocks& blocks);
-
-// Its inverse.
-tra::Blocks split(const tra::RelationType& type, const std::vector<double>& values);
 
 // Compares the gradients of a loss with central differences in every element of every input named
 // in `wrt`; a failed expectation says where they differ.

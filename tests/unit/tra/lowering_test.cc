@@ -5,44 +5,17 @@
 
 #include <set>
 
-#include "doppler/kernel/cpu/runnable.h"
 #include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
 #include "doppler/tra/planning.h"
 #include "doppler/tra/sharding.h"
+#include "support/lowered.h"
 #include "support/tra.h"
 
 namespace doppler::tra {
 namespace {
 
 using test::dense_input;
-
-// Runs the graph in double; gives the blocks of each root.
-std::vector<Blocks> run(const Lowered& lowered, const std::map<std::string, Blocks>& inputs) {
-  const graph::Graph& graph = lowered.graph;
-  std::vector<std::vector<double>> values(graph.tensor_count());
-  for (const Lowered::Input& input : lowered.inputs) {
-    const Blocks blocks = test::split(input.relation->type, inputs.at(input.relation->name)[0]);
-    for (std::size_t i = 0; i < blocks.size(); ++i) values[input.blocks[i].index()] = blocks[i];
-  }
-  for (const NodeId node : graph.topological_order()) {
-    const kernel::KernelCall& call = *graph.kernel_call(node);
-    std::vector<const double*> in;
-    for (const TensorId tensor : graph.inputs(node)) in.push_back(values[tensor.index()].data());
-    std::vector<double>& out = values[graph.outputs(node)[0].index()];
-    std::size_t size = 1;
-    for (const std::int64_t s : call.outputs[0]) size *= static_cast<std::size_t>(s);
-    out.resize(size);
-    double* outputs[] = {out.data()};
-    kernel::cpu::bind<double>(call)->run(in, outputs);
-  }
-  std::vector<Blocks> result;
-  for (const auto& root : lowered.roots) {
-    Blocks& blocks = result.emplace_back();
-    for (const TensorId tensor : root) blocks.push_back(values[tensor.index()]);
-  }
-  return result;
-}
 
 Lowered lower_sharded(const std::vector<Relation>& roots, const Sharding& sharding) {
   std::vector<Root> named_roots;
@@ -57,9 +30,9 @@ void expect_lowered_values(const std::vector<Relation>& roots, const Sharding& s
   const Lowered lowered = lower_sharded(roots, sharding);
   const std::vector<Relation> sharded = shard(roots, sharding);
   const std::vector<Blocks> expected = interpret(roots, inputs);
-  const std::vector<Blocks> found = run(lowered, inputs);
+  const test::LoweredRun<double> run(lowered, inputs);
   for (std::size_t r = 0; r < roots.size(); ++r) {
-    const std::vector<double> all = test::whole(sharded[r]->type, found[r]);
+    const std::vector<double> all = test::whole(sharded[r]->type, run.root(r));
     ASSERT_EQ(all.size(), expected[r][0].size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       ASSERT_NEAR(all[i], expected[r][0][i], 1e-9 * (1 + std::abs(expected[r][0][i])))
