@@ -374,6 +374,35 @@ class Lowering {
   std::unordered_map<std::uint32_t, TensorId> updates_;
 };
 
+// For each block of a new value the place of the parameter's block with the same parts; components
+// of the keys may stand in another order.
+std::vector<std::size_t> updated_blocks(const Relation& value, const Relation& parameter) {
+  const KeySet& from = value->type.keys;
+  const KeySet& to = parameter->type.keys;
+  bool alike = value->type.dimensions == parameter->type.dimensions && from.size() == to.size() &&
+               from.rank() == to.rank();
+  std::vector<std::size_t> place;
+  for (const KeyComponent& component : to.components()) {
+    const int found = from.find(component.name);
+    alike = alike && found >= 0 && from.components()[static_cast<std::size_t>(found)] == component;
+    place.push_back(static_cast<std::size_t>(found));
+  }
+  std::vector<std::size_t> result;
+  Key key(to.rank());
+  for (std::size_t i = 0; alike && i < from.size(); ++i) {
+    const Key theirs = from.key(i);
+    for (std::size_t c = 0; c < place.size(); ++c) key[c] = theirs[place[c]];
+    const std::int64_t position = to.position(key);
+    alike = position >= 0;
+    result.push_back(static_cast<std::size_t>(position));
+  }
+  if (!alike) {
+    throw InputError(
+        fmt::format("the new value of '{}' is split in another way than it", parameter->name));
+  }
+  return result;
+}
+
 }  // namespace
 
 Lowered lower(std::span<const Root> roots, const kernel::Registry& kernels,
@@ -387,15 +416,11 @@ Lowered lower(std::span<const Root> roots, const kernel::Registry& kernels,
   for (const Relation& relation : in_order(relations)) lowering.add(relation, inputs);
   for (const Root& root : roots) {
     const std::vector<TensorId>& blocks = lowering.blocks(root.relation);
+    std::vector<std::size_t> updated;
+    if (root.updates) updated = updated_blocks(root.relation, *root.updates);
     for (std::size_t i = 0; i < blocks.size(); ++i) {
       std::optional<TensorId> updates;
-      if (root.updates) {
-        if ((*root.updates)->type.keys.size() != blocks.size()) {
-          throw InputError(fmt::format("the new value of '{}' is split in another way than it",
-                                       (*root.updates)->name));
-        }
-        updates = lowering.blocks(*root.updates)[i];
-      }
+      if (root.updates) updates = lowering.blocks(*root.updates)[updated[i]];
       lowering.mark_output(blocks[i], updates);
     }
     results.push_back(blocks);

@@ -9,6 +9,7 @@
 #include "doppler/tra/operations.h"
 #include "doppler/tra/planning.h"
 #include "doppler/tra/sharding.h"
+#include "support/errors.h"
 #include "support/lowered.h"
 #include "support/tra.h"
 
@@ -123,6 +124,41 @@ TEST(Lowering, NewValuesUpdateTheirParameters) {
   ASSERT_EQ(lowered.roots[0].size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(lowered.graph.updates(lowered.roots[0][i]), lowered.inputs[0].blocks[i]);
+  }
+}
+
+// Splitting a dimension anew moves its component to the end of the key; blocks of the new value
+// still belong to the blocks of the parameter with the same parts.
+TEST(Lowering, NewValuesFindTheirPartsInAnotherOrderOfKeys) {
+  const Relation w = dense_input("w", {{"i", 4}, {"j", 4}}, InputRole::kParameter);
+  const Relation whole_rows = named(scale(w, 2.0), "whole rows");
+  const Relation updated = named(shift(whole_rows, 1.0), "w.new");
+  const Sharding sharding = [](const Expression& e, const std::string& dimension) -> std::int64_t {
+    return e.name == "whole rows" && dimension == "i" ? 1 : 2;
+  };
+  const std::vector<Relation> sharded = shard(std::vector{updated, w}, sharding);
+  ASSERT_NE(sharded[0]->type.keys, sharded[1]->type.keys);
+  const Root root{sharded[0], "w.new", sharded[1]};
+  const Lowered lowered = lower(std::span(&root, 1), kernel::default_kernels(), "test");
+  Rng rng(4);
+  const auto inputs = test::random_inputs(std::vector{w}, rng);
+  std::vector<double> expected = inputs.at("w")[0];
+  for (double& v : expected) v = 2.0 * v + 1.0;
+  EXPECT_EQ(test::LoweredRun<double>(lowered, inputs).updated().at("w")[0], expected);
+}
+
+TEST(Lowering, RefusesNewValuesThatAreSplitInAnotherWay) {
+  const Relation w = dense_input("w", {{"i", 4}, {"j", 4}}, InputRole::kParameter);
+  for (const char* other : {"i", "j"}) {
+    const Relation updated = named(shift(w, 1.0), "w.new");
+    const Sharding sharding = [&](const Expression& e, const std::string& d) -> std::int64_t {
+      return (e.name == "w") == (d == other) ? 2 : 1;
+    };
+    const std::vector<Relation> sharded = shard(std::vector{updated, w}, sharding);
+    const Root root{sharded[0], "w.new", sharded[1]};
+    EXPECT_EQ(
+        test::error_of([&] { lower(std::span(&root, 1), kernel::default_kernels(), "test"); }),
+        "the new value of 'w' is split in another way than it");
   }
 }
 
