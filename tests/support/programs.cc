@@ -57,6 +57,12 @@ std::vector<std::string> small_programs() {
   return names;
 }
 
+std::string program_test_name(const testing::TestParamInfo<std::string>& program) {
+  std::string name = program.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 tra::Program small_program(const std::string& name) {
   const Sizes& sizes = small_sizes(name);
   if (name == "classifier" || name == "graph_convolution") return example_program(name, sizes);
@@ -88,9 +94,9 @@ Values program_inputs(const tra::Program& program, Rng& rng) {
   return values;
 }
 
-std::vector<std::string> working_dimensions(const tra::Program& program) {
+std::vector<std::string> working_dimensions(std::span<const tra::Relation> roots) {
   std::set<std::string> found;
-  for (const tra::Relation& relation : tra::in_order(program.roots())) {
+  for (const tra::Relation& relation : tra::in_order(roots)) {
     for (const tra::Dimension& dimension : relation->type.dimensions) found.insert(dimension.name);
   }
   return {found.begin(), found.end()};

@@ -1,8 +1,11 @@
 // The workloads and the programs of examples/programs at sizes that can be computed in a moment.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +23,8 @@ tra::Program example_program(const std::string& name, const Sizes& sizes = {});
 
 // "chainmm", "ffnn", "llama-block", "llama-layer", "classifier", "graph_convolution".
 std::vector<std::string> small_programs();
+// The name as a part of a test's.
+std::string program_test_name(const testing::TestParamInfo<std::string>& program);
 // One of these, workloads as the command makes them. Most sizes are prime, so that few numbers of
 // parts divide them.
 tra::Program small_program(const std::string& name);
@@ -28,7 +33,7 @@ tra::Program small_program(const std::string& name);
 // each example where they are classes, anything else uniform in [-1, 1). All are floats.
 Values program_inputs(const tra::Program& program, Rng& rng);
 
-// The names of all dimensions that the program works on.
-std::vector<std::string> working_dimensions(const tra::Program& program);
+// The names of all dimensions that the roots and what they need have.
+std::vector<std::string> working_dimensions(std::span<const tra::Relation> roots);
 
 }  // namespace doppler::test

@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "doppler/tra/sharding.h"
 #include "support/lowered.h"
 #include "support/programs.h"
@@ -33,7 +31,7 @@ struct Way {
 // itself), with one at a time, and as planned.
 std::vector<Way> ways(const Program& program) {
   std::vector<Way> result{{"unsplit", {.parts = Parts{}}}};
-  const std::vector<std::string> dimensions = test::working_dimensions(program);
+  const std::vector<std::string> dimensions = test::working_dimensions(program.roots());
   using Counts = std::vector<std::int64_t>;
   for (const Counts& counts :
        {Counts{2}, Counts{3}, Counts{2, 3, 4}, Counts{5, 1, 2}, Counts{100}}) {
@@ -139,11 +137,7 @@ TEST_P(CompiledProgram, TakesAStepOfAdam) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CompiledProgram, testing::ValuesIn(test::small_programs()),
-                         [](const auto& program) {
-                           std::string name = program.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         test::program_test_name);
 
 }  // namespace
 }  // namespace doppler::tra
