@@ -44,13 +44,18 @@ class Generator {
  private:
   struct Entry {
     Relation relation;
-    bool exact = false;   // given values, perhaps moved: nothing was rounded
+    bool exact = false;   // given values, each at most once: nothing was rounded or is equal
     bool kinked = false;  // a kink lies where rounding could decide on a side
   };
 
   std::int64_t size() { return 1 + rng_.below(7); }
   std::size_t below(std::size_t n) { return rng_.below(static_cast<std::uint32_t>(n)); }
-  const Entry& any() { return pool_[below(pool_.size())]; }
+  // Often one of the last, so that programs are deep.
+  const Entry& any() {
+    const std::size_t last =
+        rng_.chance(0.6) ? std::min<std::size_t>(pool_.size(), 2) : pool_.size();
+    return pool_[pool_.size() - 1 - below(last)];
+  }
 
   Dimensions some_dimensions(std::size_t most) {
     Dimensions all = space_;
@@ -66,6 +71,7 @@ class Generator {
     result_.inputs[name] = {std::move(values)};
     auto& program = result_.program;
     (role == InputRole::kParameter ? program.parameters : program.inputs).push_back(relation);
+    result_.differentiable.push_back(relation);
     pool_.push_back({relation, true});
     return relation;
   }
@@ -84,7 +90,7 @@ class Generator {
     result_.inputs["index"] = {std::move(numbers)};
     result_.program.inputs.push_back(index);
     const Relation taken = gather(table, index);
-    pool_.push_back({taken, true});
+    pool_.push_back({taken});
     if (rng_.chance(0.5)) return;
     pool_.push_back({scatter_add(index, apply("tanh", taken), {"u", rows.size})});
   }
@@ -141,7 +147,6 @@ class Generator {
     const Relation &a = x.relation, &b = y.relation;
     const bool kinked = x.kinked || y.kinked;
     const auto add_smooth = [&](const Relation& relation) { add(relation, false, kinked); };
-    const bool both_exact = x.exact && y.exact;
     switch (rng_.below(a->type.dimensions.empty() ? 8 : 16)) {
       case 0:
       case 1: {
@@ -159,7 +164,7 @@ class Generator {
       case 5:
         return add_smooth(divide(a, above_one(b)));
       case 6:
-        return add(maximum(a, b), both_exact, kinked || !both_exact);
+        return add(maximum(a, b), false, kinked || !(x.exact && y.exact));
       case 7:
         return add(apply("relu", a), x.exact, x.kinked || !x.exact);
       case 8:

@@ -13,8 +13,11 @@ namespace doppler::test {
 
 struct RandomProgram {
   // Some results as outputs, and a loss that weighs every element of one of them differently. The
-  // loss has no kinks where rounding could decide on a side: relu and maxima only of given values.
+  // loss has no kinks where rounding could decide on a side, and no maxima of equal values: relu
+  // and maxima are only of given values.
   tra::Program program;
+  // The inputs and parameters that the loss can be differentiated with respect to: not indices.
+  std::vector<tra::Relation> differentiable;
   // Floats for every input and parameter; indices are in range.
   Values inputs;
 };

@@ -143,6 +143,19 @@ TEST(Gradient, SecondDerivativesOfAPolynomial) {
   }
 }
 
+// f = sum over i of (sum over j of w[i, j] x[j])^3: its gradients' gradients, and once more.
+TEST(Gradient, SecondDerivativesOfAPolynomialOfTensors) {
+  const Relation w = dense_input("w", {{"i", 3}, {"j", 2}});
+  const Relation x = dense_input("x", {{"j", 2}});
+  const Relation y = contract(w, x, {"i"});
+  const std::vector<Relation> wrt{w, x};
+  for (const Relation& first : gradients(sum(multiply(multiply(y, y), y), {"i"}), wrt)) {
+    check(first, wrt);
+    const Relation squares = sum(multiply(first, first), names(first->type.dimensions));
+    for (const Relation& second : gradients(squares, wrt)) check(second, wrt);
+  }
+}
+
 TEST(Gradient, OfWhatTheLossDoesNotNeedIsZero) {
   const Relation loss = sum(kA, {"i", "j"});
   const Relation zero = gradients(loss, std::vector{kB})[0];
