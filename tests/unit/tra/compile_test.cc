@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "doppler/tra/program_text.h"
 #include "doppler/tra/sharding.h"
 #include "support/lowered.h"
 #include "support/programs.h"
@@ -138,6 +139,36 @@ TEST_P(CompiledProgram, TakesAStepOfAdam) {
 
 INSTANTIATE_TEST_SUITE_P(All, CompiledProgram, testing::ValuesIn(test::small_programs()),
                          test::program_test_name);
+
+// A parameter with a block for each key, next to one without.
+TEST(Compile, TrainsRelationsWithKeys) {
+  const Program program = parse_program("experts.tp", R"(
+dim m = 5, f = 7, g = 3
+input x<k: 4>[m, f]
+param w<k: 4>[f, g]
+param b[g]
+y = tanh(einsum(x, w -> [m, g]) + b)
+loss = aggregate(mean(square(y)), k)
+output y
+)");
+  constexpr double kRate = 4.0;
+  Rng rng(12);
+  const Values before = test::program_inputs(program, rng);
+  Values after = before;
+  const double loss = test::DenseTraining(program, Optimizer::kSgd, kRate).step(after);
+  for (Way& way : ways(program)) {
+    SCOPED_TRACE(way.name);
+    way.options.train = true;
+    way.options.rate = kRate;
+    const Compiled compiled = compile(program, way.options, kernel::default_kernels());
+    const LoweredRun<float> run(compiled.lowered, before);
+    EXPECT_LT(test::relative_error(run.root(0), {{loss}}), kTolerance);
+    const Values updated = run.updated();
+    for (const char* name : {"w", "b"}) {
+      EXPECT_LT(test::relative_error(updated.at(name), after.at(name)), kTolerance) << name;
+    }
+  }
+}
 
 }  // namespace
 }  // namespace doppler::tra
