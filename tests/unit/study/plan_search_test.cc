@@ -18,8 +18,8 @@ std::shared_ptr<const device::Topology> machine(const std::string& spec) {
   return std::make_shared<const device::Topology>(device::topology_from_spec(spec));
 }
 
-tra::Computation workload(const std::string& name,
-                          const std::map<std::string, std::int64_t>& sizes, bool train = false) {
+tra::Computation workload(const std::string& name, const std::map<std::string, std::int64_t>& sizes,
+                          bool train = false) {
   std::vector<std::string> ignored;
   const tra::Program program = tra::workload(name, sizes, ignored);
   return train ? tra::training(program, tra::Optimizer::kSgd, 0.01) : tra::forward(program);
@@ -28,8 +28,8 @@ tra::Computation workload(const std::string& name,
 double quickly_placed(const graph::Graph& graph,
                       const std::shared_ptr<const device::Topology>& topology) {
   const cost::Problem problem(std::make_shared<graph::Graph>(graph), topology);
-  return sim::Simulator(problem).makespan(
-      place::make_enumerative()->place(problem, {}).placement, cost::kInfinity);
+  return sim::Simulator(problem).makespan(place::make_enumerative()->place(problem, {}).placement,
+                                          cost::kInfinity);
 }
 
 // What is found is no slower than what people write by hand, all placed by the same method.
@@ -45,8 +45,8 @@ TEST(PlanSearch, IsNoSlowerThanShardingsByHand) {
          {tra::Parts{{"seq", 4}}, tra::Parts{{"heads", 4}, {"ffn", 4}},
           tra::Parts{{"seq", 2}, {"heads", 2}, {"ffn", 2}},
           tra::Parts{{"seq", 2}, {"embed", 2}, {"heads", 2}, {"ffn", 2}}}) {
-      const FoundPlan given = given_plan(computation, tra::machine_of(*topology), by_hand,
-                                         kernel::default_kernels());
+      const FoundPlan given =
+          given_plan(computation, tra::machine_of(*topology), by_hand, kernel::default_kernels());
       EXPECT_LE(*found.simulated_seconds, 1.02 * quickly_placed(given.lowered.graph, topology))
           << (train ? "training " : "forward ") << by_hand.begin()->first;
     }
@@ -56,8 +56,8 @@ TEST(PlanSearch, IsNoSlowerThanShardingsByHand) {
 TEST(PlanSearch, ProductsHavePartsForEveryDevice) {
   for (const std::string spec : {"3xA100", "8xV100"}) {
     const auto topology = machine(spec);
-    const FoundPlan found = find_plan(workload("llama-block", {{"seq", 512}}), topology,
-                                      kernel::default_kernels());
+    const FoundPlan found =
+        find_plan(workload("llama-block", {{"seq", 512}}), topology, kernel::default_kernels());
     for (const tra::PlannedOperation& operation : found.plan.operations()) {
       const tra::Expression& e = *operation.operation;
       if (e.op != tra::Operator::kJoin || e.kernel.form != tra::BlockKernel::Form::kContract) {
