@@ -2,41 +2,30 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "app/commands.h"
 #include "app/graph_output.h"
 #include "app/terminal.h"
+#include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/device/spec.h"
-#include "doppler/kernel/registry.h"
 #include "doppler/study/plan_report.h"
-#include "doppler/study/plan_search.h"
-#include "doppler/tra/compile.h"
-#include "doppler/tra/program_text.h"
 #include "doppler/tra/workloads.h"
 
 namespace doppler::app {
 namespace {
 
-// Those of the preset, or a number of shards on devices like A100s.
-device::Topology topology_for(const CompileOptions& options) {
-  return device::topology_from_spec(options.devices.empty() ? fmt::format("{}xA100", options.shards)
-                                                            : options.devices);
-}
-
-study::FoundPlan planned(const tra::Program& program, const CompileOptions& options,
-                         const std::shared_ptr<const device::Topology>& topology) {
-  const tra::Computation computation =
-      options.train ? tra::training(program, options.optimizer.value_or(tra::Optimizer::kSgd),
-                                    options.rate.value_or(tra::kDefaultRate))
-                    : tra::forward(program);
-  const kernel::Registry& kernels = kernel::default_kernels();
-  if (options.parts.empty()) return study::find_plan(computation, topology, kernels);
-  return study::given_plan(computation, tra::machine_of(*topology), options.parts, kernels);
+study::FoundPlan planned(const tra::Program& program, const CompileOptions& options) {
+  api::CompileOptions settings{.train = options.train};
+  if (!options.parts.empty()) settings.parts = options.parts;
+  if (options.optimizer) settings.optimizer = *options.optimizer;
+  if (options.rate) settings.rate = *options.rate;
+  // A number of shards: for devices like A100s.
+  return api::compile(
+      program, options.devices.empty() ? fmt::format("{}xA100", options.shards) : options.devices,
+      settings);
 }
 
 // `source` is where the program comes from, for messages.
@@ -48,10 +37,9 @@ void compile(const tra::Program& program, const std::string& source, const Compi
   }
   const import::Format format = output_format(output);
   ProgressLine progress("compiling " + program.name);
-  const auto topology = std::make_shared<const device::Topology>(topology_for(options));
   const study::FoundPlan found = [&] {
     try {
-      return planned(program, options, topology);
+      return planned(program, options);
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}: {}", source, error.what()));
     }
@@ -62,10 +50,10 @@ void compile(const tra::Program& program, const std::string& source, const Compi
   if (options.explain && output.json) {
     add_plan = [&](JsonWriter& json) {
       json.key("plan");
-      study::write_plan(json, found, tra::machine_of(*topology));
+      study::write_plan(json, found);
     };
   } else if (options.explain) {
-    const std::string text = study::plan_text(found, tra::machine_of(*topology));
+    const std::string text = study::plan_text(found);
     progress.finish();
     output.file == kStandardOutput ? print_beside(text) : print(text);
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/kernel/registry.h"
 
 namespace doppler::api {
 
@@ -34,6 +35,19 @@ std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
   } catch (const InfeasibleError& error) {
     throw InfeasibleError(fmt::format("{}: {}", graph_path, error.what()));
   }
+}
+
+study::FoundPlan compile(const tra::Program& program, const std::string& devices,
+                         const CompileOptions& options) {
+  const auto topology =
+      std::make_shared<const device::Topology>(device::topology_from_spec(devices));
+  const tra::Computation computation = options.train
+                                           ? tra::training(program, options.optimizer, options.rate)
+                                           : tra::forward(program);
+  const kernel::Registry& kernels = kernel::default_kernels();
+  return options.parts
+             ? study::given_plan(computation, tra::machine_of(*topology), *options.parts, kernels)
+             : study::find_plan(computation, topology, kernels);
 }
 
 study::Result place(const cost::Problem& problem, const PlaceOptions& options) {

@@ -19,8 +19,11 @@
 #include "doppler/graph/graph.h"
 #include "doppler/import/import.h"
 #include "doppler/place/registry.h"
+#include "doppler/study/plan_search.h"
 #include "doppler/study/result.h"
 #include "doppler/study/run_method.h"
+#include "doppler/tra/operations.h"
+#include "doppler/tra/program_text.h"
 
 namespace doppler::api {
 
@@ -41,6 +44,18 @@ struct PlaceOptions {
   study::RunSettings run = {};        // seed, objective, budget, threads
   cost::ProblemOptions problem = {};  // costs, links, constraints
 };
+
+struct CompileOptions {
+  std::optional<tra::Parts> parts = std::nullopt;  // by name of dimension; absent: the best found
+  bool train = false;                              // with gradients and updates
+  tra::Optimizer optimizer = tra::Optimizer::kSgd;
+  double rate = tra::kDefaultRate;
+};
+
+// A tensor program, parsed (tra/program_text.h) or built (tra/operations.h), as a graph of kernels
+// that is split for these devices.
+study::FoundPlan compile(const tra::Program& program, const std::string& devices,
+                         const CompileOptions& options = {});
 
 study::Result place(const cost::Problem& problem, const PlaceOptions& options = {});
 study::Result place(graph::Graph graph, const std::string& devices,

@@ -57,7 +57,7 @@ std::string steps_text(const tra::PlannedOperation& operation) {
 
 }  // namespace
 
-std::string plan_text(const FoundPlan& found, const tra::Machine& machine) {
+std::string plan_text(const FoundPlan& found) {
   const tra::Plan& plan = found.plan;
   report::Table table({{"operation", report::Align::kLeft},
                        {"parts", report::Align::kLeft},
@@ -73,7 +73,7 @@ std::string plan_text(const FoundPlan& found, const tra::Machine& machine) {
   }
   std::string text = table.render();
   text += fmt::format("predicted for {} devices: {} of compute, {} moved; {} without any overlap\n",
-                      machine.devices, format_time(plan.cost().compute_seconds, "s"),
+                      found.machine.devices, format_time(plan.cost().compute_seconds, "s"),
                       format_bytes(plan.cost().moved_bytes),
                       format_time(plan.predicted_seconds(), "s"));
   if (found.simulated_seconds) {
@@ -83,10 +83,10 @@ std::string plan_text(const FoundPlan& found, const tra::Machine& machine) {
   return text;
 }
 
-void write_plan(JsonWriter& json, const FoundPlan& found, const tra::Machine& machine) {
+void write_plan(JsonWriter& json, const FoundPlan& found) {
   const tra::Plan& plan = found.plan;
   json.begin_object()
-      .field("devices", machine.devices)
+      .field("devices", found.machine.devices)
       .field("predicted_seconds", plan.predicted_seconds())
       .field("compute_seconds", plan.cost().compute_seconds)
       .field("moved_bytes", plan.cost().moved_bytes);

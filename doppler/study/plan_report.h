@@ -9,8 +9,8 @@
 
 namespace doppler::study {
 
-std::string plan_text(const FoundPlan& found, const tra::Machine& machine);
+std::string plan_text(const FoundPlan& found);
 // The same as an object (docs/command.md).
-void write_plan(JsonWriter& json, const FoundPlan& found, const tra::Machine& machine);
+void write_plan(JsonWriter& json, const FoundPlan& found);
 
 }  // namespace doppler::study

@@ -103,29 +103,33 @@ class PlanSearch {
       const double seconds = plan.predicted_seconds();
       if (!best_ || seconds < best_->plan.predicted_seconds() * (1.0 - kLeastGain)) {
         tra::Lowered lowered = lower(computation_, plan.sharding(), kernels_);
-        best_.emplace(std::move(plan), std::move(lowered));
+        best_.emplace(planner_.model().machine(), std::move(plan), std::move(lowered));
       }
       return seconds;
     }
     spent_nodes_ += plan.cost().nodes;
     ++simulated_plans_;
     tra::Lowered lowered = lower(computation_, plan.sharding(), kernels_);
-    const double seconds = simulated(lowered.graph);
+    const double seconds = simulated(lowered);
     if (!best_ || !best_->simulated_seconds ||
         seconds < *best_->simulated_seconds * (1.0 - kLeastGain)) {
-      best_.emplace(std::move(plan), std::move(lowered), seconds);
+      best_.emplace(planner_.model().machine(), std::move(plan), std::move(lowered), seconds);
     }
     return seconds;
   }
 
-  double simulated(const graph::Graph& graph) const {
-    const cost::Problem problem(std::make_shared<graph::Graph>(graph), topology_);
+  double simulated(tra::Lowered& lowered) const {
+    // Lent to the problem for the time being: graphs are too large to copy for every plan.
+    const auto graph = std::make_shared<graph::Graph>(std::move(lowered.graph));
+    double seconds = cost::kInfinity;
     try {
-      sim::Simulator simulator(problem);
-      return simulator.makespan(placer_->place(problem, {}).placement, cost::kInfinity);
+      const cost::Problem problem(graph, topology_);
+      seconds =
+          sim::Simulator(problem).makespan(placer_->place(problem, {}).placement, cost::kInfinity);
     } catch (const InfeasibleError&) {  // too little memory
-      return cost::kInfinity;
     }
+    lowered.graph = std::move(*graph);
+    return seconds;
   }
 
   // Only those in which every product has parts enough.
@@ -294,7 +298,10 @@ FoundPlan given_plan(const tra::Computation& computation, const tra::Machine& ma
   std::vector<std::string> notes = check_parts(parts, computation);
   Plan plan = tra::Planner(computation.relations(), machine, computation.updates()).by_name(parts);
   tra::Lowered lowered = lower(computation, plan.sharding(), kernels);
-  return {.plan = std::move(plan), .lowered = std::move(lowered), .notes = std::move(notes)};
+  return {.machine = machine,
+          .plan = std::move(plan),
+          .lowered = std::move(lowered),
+          .notes = std::move(notes)};
 }
 
 }  // namespace doppler::study

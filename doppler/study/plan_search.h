@@ -18,6 +18,7 @@
 namespace doppler::study {
 
 struct FoundPlan {
+  tra::Machine machine;  // as the planner sees it
   tra::Plan plan;
   tra::Lowered lowered;
   // Simulated, quickly placed; absent where the graph was too large for that or the topology has no

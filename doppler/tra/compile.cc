@@ -95,9 +95,9 @@ Computation training(const Program& program, Optimizer optimizer, double rate) {
   const std::vector<Relation> found = gradients(*program.loss, program.parameters);
   std::optional<Relation> step;
   if (optimizer == Optimizer::kAdam) {
-    const Relation before = input("step", {}, InputRole::kParameter);
-    step = named(shift(before, 1.0), "step.new");
-    roots.push_back({*step, "step.new", before});
+    const Relation before = input("adam.step", {}, InputRole::kParameter);
+    step = named(shift(before, 1.0), "adam.step.new");
+    roots.push_back({*step, "adam.step.new", before});
   }
   for (std::size_t p = 0; p < found.size(); ++p) {
     if (step) {

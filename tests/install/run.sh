@@ -14,6 +14,7 @@ trap 'rm -rf "$work"' EXIT
 "$cmake" --build "$work/user"
 "$work/user/one_module"
 "$work/user/embed"
+"$work/user/tensor_program"
 "$work/prefix/bin/dopp" --version
 # The installed headers must be those that were used, and no header may be left behind.
 (cd "$here/../.." && find doppler -name '*.h' | sort) >"$work/expected"

@@ -90,7 +90,7 @@ DenseTraining::DenseTraining(const tra::Program& program, tra::Optimizer optimiz
 
 void DenseTraining::add_state(Values& values) const {
   if (optimizer_ != tra::Optimizer::kAdam) return;
-  values["step"] = {{0.0}};
+  values["adam.step"] = {{0.0}};
   for (const tra::Relation& parameter : program_.parameters) {
     Blocks zeros = values.at(parameter->name);
     for (auto& block : zeros) std::fill(block.begin(), block.end(), 0.0);
@@ -101,7 +101,7 @@ void DenseTraining::add_state(Values& values) const {
 double DenseTraining::step(Values& values) const {
   const std::vector<Blocks> found = tra::interpret(roots_, values);
   const bool adam = optimizer_ == tra::Optimizer::kAdam;
-  const double t = adam ? ++values.at("step")[0][0] : 0.0;
+  const double t = adam ? ++values.at("adam.step")[0][0] : 0.0;
   for (std::size_t p = 0; p < program_.parameters.size(); ++p) {
     const std::string& name = program_.parameters[p]->name;
     Blocks& parameter = values.at(name);

@@ -119,7 +119,7 @@ TEST_P(CompiledProgram, TakesAStepOfAdam) {
   const test::DenseTraining training(program_, Optimizer::kAdam, kRate);
   Values before = inputs_;
   training.add_state(before);
-  before.at("step")[0][0] = 3.0;
+  before.at("adam.step")[0][0] = 3.0;
   for (const Relation& parameter : program_.parameters) {
     for (const double sign : {-1.0, 0.0}) {  // the second moment is a mean of squares
       for (auto& block : before.at(parameter->name + (sign < 0 ? ".first" : ".second"))) {
