@@ -57,7 +57,7 @@ def measure(args, folder, workload, machine, name, sharding):
         [args.dopp, "place", str(graph), "--devices", machine, "--budget", str(args.budget),
          "--json"], check=True, capture_output=True).stdout)
     row = {"workload": workload, "machine": machine, "sharding": name, "parts": sharding or "",
-           "nodes": result["graph"]["nodes"] if "nodes" in result.get("graph", {}) else "",
+           "nodes": result["nodes"],
            "makespan_seconds": result["makespan"], "bound_seconds": result["bound"]["value"]}
     print("{workload} {machine} {sharding}: {makespan_seconds:.6g} s".format(**row),
           file=sys.stderr)
@@ -86,7 +86,7 @@ def main():
                 rows += group
     if args.output:
         with open(args.output, "w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0].keys())
+            writer = csv.DictWriter(file, rows[0].keys(), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
     if args.only_planned:
