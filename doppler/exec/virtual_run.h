@@ -1,0 +1,23 @@
+// Runs a placement on a clock that jumps from event to event, on one thread: what the engine would
+// do if every node and transfer took exactly as long as it is told. Deterministic for a seed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "doppler/cost/problem.h"
+#include "doppler/exec/core.h"
+#include "doppler/exec/pace.h"
+#include "doppler/exec/wiring.h"
+#include "doppler/schedule/placement.h"
+#include "doppler/schedule/timeline.h"
+
+namespace doppler::exec {
+
+// REQUIRES: `core` is one of this problem, placement and wiring. Throws InternalError where a run
+// stops before everything has ended.
+schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
+                                 const Wiring& wiring, Core& core, schedule::Choice choice,
+                                 const Pace& pace, std::uint64_t seed);
+
+}  // namespace doppler::exec
