@@ -1,6 +1,7 @@
 #include "doppler/exec/admission.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace doppler::exec {
 
@@ -18,51 +19,46 @@ Admission::Admission(const cost::Problem& problem, const schedule::Placement& pl
     if (copy.from_start) at_start_[copy.device.index()] += copy.bytes;
   }
 
-  struct Item {
-    std::uint32_t rank;
-    Start* start;
+  const auto add = [&](DeviceId device, std::uint32_t rank, double bytes) {
+    starts_.push_back({.device = device.value(),
+                       .rank = rank,
+                       .bytes = bytes,
+                       .tight = total[device.index()] > capacity_[device.index()]});
+    return static_cast<std::uint32_t>(starts_.size() - 1);
   };
-  std::vector<std::vector<Item>> items(devices);
-  node_start_.resize(problem.node_count());
-  transfer_start_.resize(wiring.transfers().size());
-  for (std::size_t v = 0; v < node_start_.size(); ++v) {
-    const NodeId node = NodeId::of(v);
-    const std::uint32_t device = placement.device[v].value();
+  for (std::size_t v = 0; v < problem.node_count(); ++v) {
     double bytes = 0.0;
-    for (const CopyIndex copy : wiring.results(node)) bytes += wiring.copies()[copy].bytes;
-    node_start_[v] = {device, 0, bytes, total[device] > capacity_[device]};
-    items[device].push_back({order.node_rank[v], &node_start_[v]});
+    for (const CopyIndex copy : wiring.results(NodeId::of(v))) bytes += bytes_[copy];
+    node_start_.push_back(add(placement.device[v], order.node_rank[v], bytes));
   }
-  // Several transfers may bring the same copy (free links): the first in the order allocates it.
-  std::vector<std::uint32_t> first_of(wiring.copies().size(), 0xffffffffu);
-  for (std::size_t i = 0; i < transfer_start_.size(); ++i) {
-    std::uint32_t& first = first_of[wiring.transfers()[i].target];
-    if (first == 0xffffffffu || order.transfer_rank[i] < order.transfer_rank[first]) {
-      first = static_cast<std::uint32_t>(i);
-    }
-  }
-  for (std::size_t i = 0; i < transfer_start_.size(); ++i) {
+  std::vector<std::uint32_t> bringing(wiring.copies().size(), 0xffffffffu);
+  for (std::size_t i = 0; i < wiring.transfers().size(); ++i) {
     const Transfer& transfer = wiring.transfers()[i];
-    const std::uint32_t device = transfer.to.value();
-    const bool brings = first_of[transfer.target] == i;
-    transfer_start_[i] = {device, 0, brings ? wiring.copies()[transfer.target].bytes : 0.0,
-                          total[device] > capacity_[device]};
-    items[device].push_back({order.transfer_rank[i], &transfer_start_[i]});
+    std::uint32_t& start = bringing[transfer.target];
+    const std::uint32_t rank = order.transfer_rank[i];
+    if (start == 0xffffffffu) {
+      start = add(transfer.to, rank, bytes_[transfer.target]);
+    } else {
+      starts_[start].rank = std::min(starts_[start].rank, rank);
+    }
+    transfer_start_.push_back(start);
   }
+
+  order_.resize(devices);
   all_pending_.resize(devices);
-  started_.resize(devices);
+  for (std::uint32_t s = 0; s < starts_.size(); ++s) order_[starts_[s].device].push_back(s);
   for (std::size_t d = 0; d < devices; ++d) {
-    std::sort(items[d].begin(), items[d].end(),
-              [](const Item& a, const Item& b) { return a.rank < b.rank; });
+    std::sort(order_[d].begin(), order_[d].end(),
+              [&](std::uint32_t a, std::uint32_t b) { return starts_[a].rank < starts_[b].rank; });
     std::vector<double>& tree = all_pending_[d];
-    tree.assign(items[d].size() + 1, 0.0);
-    for (std::size_t i = 0; i < items[d].size(); ++i) {
-      items[d][i].start->position = static_cast<std::uint32_t>(i);
-      tree[i + 1] += items[d][i].start->bytes;
+    tree.assign(order_[d].size() + 1, 0.0);
+    for (std::size_t i = 0; i < order_[d].size(); ++i) {
+      Start& start = starts_[order_[d][i]];
+      start.position = static_cast<std::uint32_t>(i);
+      tree[i + 1] += start.bytes;
       const std::size_t parent = (i + 1) + ((i + 1) & ~i);
       if (parent < tree.size()) tree[parent] += tree[i + 1];
     }
-    started_[d].assign(items[d].size(), 0);
   }
   begin();
 }
@@ -71,7 +67,7 @@ void Admission::begin() {
   used_ = at_start_;
   pending_ = all_pending_;
   first_.assign(used_.size(), 0);
-  for (auto& started : started_) std::fill(started.begin(), started.end(), 0);
+  for (Start& start : starts_) start.started = false;
 }
 
 double Admission::pending_before(const Start& start) const {
@@ -82,23 +78,23 @@ double Admission::pending_before(const Start& start) const {
 }
 
 bool Admission::admits_start(const Start& start) const {
-  if (!start.tight || start.bytes == 0.0) return true;
+  if (!start.tight || start.started || start.bytes == 0.0) return true;
   const double room = capacity_[start.device] - used_[start.device] - start.bytes;
   if (room < 0.0) return false;
   return start.position == first_[start.device] || pending_before(start) <= room;
 }
 
-void Admission::allocate(const Start& start) {
+void Admission::allocate(Start& start) {
+  if (std::exchange(start.started, true)) return;
   used_[start.device] += start.bytes;
   if (!start.tight) return;
   std::vector<double>& tree = pending_[start.device];
   for (std::size_t i = start.position + 1; i < tree.size(); i += i & (~i + 1)) {
     tree[i] -= start.bytes;
   }
-  std::vector<std::uint8_t>& started = started_[start.device];
-  started[start.position] = 1;
-  std::uint32_t& first = first_[start.device];
-  while (first < started.size() && started[first]) ++first;
+  const std::vector<std::uint32_t>& order = order_[start.device];
+  std::size_t& first = first_[start.device];
+  while (first < order.size() && starts_[order[first]].started) ++first;
 }
 
 }  // namespace doppler::exec

@@ -30,35 +30,42 @@ class Admission {
             const Wiring& wiring, const StartOrder& order);
 
   void begin();
-  bool admits(NodeId node) const { return admits_start(node_start_[node.index()]); }
-  bool admits(TransferIndex transfer) const { return admits_start(transfer_start_[transfer]); }
-  void start(NodeId node) { allocate(node_start_[node.index()]); }
-  void start(TransferIndex transfer) { allocate(transfer_start_[transfer]); }
+  bool admits(NodeId node) const { return admits_start(starts_[node_start_[node.index()]]); }
+  bool admits(TransferIndex transfer) const {
+    return admits_start(starts_[transfer_start_[transfer]]);
+  }
+  void start(NodeId node) { allocate(starts_[node_start_[node.index()]]); }
+  void start(TransferIndex transfer) { allocate(starts_[transfer_start_[transfer]]); }
   void release(CopyIndex copy) { used_[wiring_.copies()[copy].device.index()] -= bytes_[copy]; }
 
   double used_bytes(DeviceId device) const { return used_[device.index()]; }
 
  private:
+  // What is allocated at once: the results of a node, or the copy that a transfer brings. With free
+  // links several transfers bring the same copy: the first to start allocates it.
   struct Start {
     std::uint32_t device;
-    std::uint32_t position;  // in the device's order
+    std::uint32_t rank;
     double bytes;
-    bool tight;  // the device may run out
+    bool tight;                  // the device may run out
+    std::uint32_t position = 0;  // in the device's order
+    bool started = false;
   };
 
   bool admits_start(const Start& start) const;
-  void allocate(const Start& start);
+  void allocate(Start& start);
   double pending_before(const Start& start) const;
 
   const Wiring& wiring_;
   std::vector<double> bytes_;  // by copy
   std::vector<double> capacity_, used_, at_start_;
-  std::vector<Start> node_start_, transfer_start_;
-  // By device: a Fenwick tree of what is still to be allocated, in the device's order, and the
-  // first position that is.
+  std::vector<Start> starts_;
+  std::vector<std::uint32_t> node_start_, transfer_start_;  // positions in starts_
+  // By device: starts in its order, a Fenwick tree of what they are still to allocate, and the
+  // first that is to come.
+  std::vector<std::vector<std::uint32_t>> order_;
   std::vector<std::vector<double>> all_pending_, pending_;
-  std::vector<std::vector<std::uint8_t>> started_;
-  std::vector<std::uint32_t> first_;
+  std::vector<std::size_t> first_;
 };
 
 }  // namespace doppler::exec

@@ -23,7 +23,7 @@ bool later(const Event& a, const Event& b) {
 
 schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
                                  const Wiring& wiring, Core& core, schedule::Choice choice,
-                                 const Pace& pace, std::uint64_t seed) {
+                                 const Pace& pace, std::uint64_t seed, StartOrder* order) {
   const std::size_t nodes = problem.node_count();
   schedule::Timeline timeline{.choice = choice,
                               .device = placement.device,
@@ -38,6 +38,11 @@ schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::P
   std::vector<std::uint8_t> busy(problem.device_count(), 0);
   std::vector<DeviceId> touched;
   double now = 0.0;
+  std::uint32_t rank = 0;
+  if (order) {
+    order->node_rank.resize(nodes);
+    order->transfer_rank.resize(wiring.transfers().size());
+  }
   core.begin(seed);
   for (;;) {
     // Ends due now, then transfers, until nothing changes; then every free device.
@@ -61,6 +66,7 @@ schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::P
         const double end = now + pace.transfer_time(transfer, seed);
         timeline.transfers.push_back(
             {transfer.tensor, transfer.consumer, transfer.from, transfer.to, now, end});
+        if (order) order->transfer_rank[*index] = rank++;
         push(end, nodes + *index);
         again |= end == now;
       }
@@ -73,6 +79,7 @@ schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::P
       const NodeId node = core.start_node(device);
       if (!node.valid()) continue;
       busy[device.index()] = 1;
+      if (order) order->node_rank[node.index()] = rank++;
       const double end = now + pace.node_time(node, device, seed);
       timeline.nodes[node.index()] = {now, end};
       push(end, node.index());
@@ -81,7 +88,8 @@ schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::P
     now = events.front().time;
   }
   if (core.left() > 0) {
-    throw InternalError(fmt::format("a run stopped with {} starts to go", core.left()));
+    throw InfeasibleError(
+        fmt::format("memory ran out with {} nodes and transfers to go", core.left()));
   }
   return timeline;
 }

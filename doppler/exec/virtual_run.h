@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "doppler/cost/problem.h"
+#include "doppler/exec/admission.h"
 #include "doppler/exec/core.h"
 #include "doppler/exec/pace.h"
 #include "doppler/exec/wiring.h"
@@ -14,10 +14,10 @@
 
 namespace doppler::exec {
 
-// REQUIRES: `core` is one of this problem, placement and wiring. Throws InternalError where a run
-// stops before everything has ended.
+// `order`, where set, gets the rank of every start. REQUIRES: `core` is one of this problem,
+// placement and wiring. Throws InfeasibleError where it comes to a halt for want of memory.
 schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
                                  const Wiring& wiring, Core& core, schedule::Choice choice,
-                                 const Pace& pace, std::uint64_t seed);
+                                 const Pace& pace, std::uint64_t seed, StartOrder* order = nullptr);
 
 }  // namespace doppler::exec

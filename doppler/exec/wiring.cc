@@ -16,6 +16,7 @@ struct Collector {
   std::vector<Copy>& copies;
   std::vector<Transfer>& transfers;
   std::vector<CopyIndex>& origin;
+  Csr<NodeId> updaters;  // by parameter: nodes that make its new value
   std::vector<std::pair<TransferIndex, NodeId>> waiting = {};
   std::vector<std::pair<TensorId, NodeId>> at_origin = {};
   std::vector<std::pair<TensorId, CopyIndex>> copies_of = {};  // in order of tensors
@@ -30,8 +31,10 @@ struct Collector {
     if (index == kNone) {
       index = static_cast<CopyIndex>(copies.size());
       const bool renews = problem.graph().updates(tensor).valid() && holds[on.index()];
-      copies.push_back(
-          {.tensor = tensor, .device = on, .bytes = renews ? 0.0 : problem.bytes(tensor)});
+      copies.push_back({.tensor = tensor,
+                        .device = on,
+                        .bytes = renews ? 0.0 : problem.bytes(tensor),
+                        .from_start = true});
       copies_of.emplace_back(tensor, index);
     }
     return index;
@@ -43,6 +46,7 @@ struct Collector {
     if (index == kNone || consumer.valid()) {
       index = static_cast<TransferIndex>(transfers.size());
       const CopyIndex target = copy(tensor, to);
+      copies[target].from_start = false;
       ++copies[source].uses;
       transfers.push_back({.tensor = tensor,
                            .consumer = consumer,
@@ -86,21 +90,26 @@ struct Collector {
       }
       deliver_update(tensor, source);
     }
-    const bool stays = graph.is_output(tensor) || renewed.valid() ||
-                       graph.role(tensor) == graph::TensorRole::kParameter;
+    for (const NodeId updater : updaters[tensor.index()]) {
+      copy(tensor, device[updater.index()]);  // written in place, even where it is not read
+    }
+    const bool parameter = graph.role(tensor) == graph::TensorRole::kParameter;
     for (const CopyIndex index : copy_on) {
       if (index == kNone) continue;
-      copies[index].from_start =
-          !producer.valid() && (!start.valid() || copies[index].device == start);
-      copies[index].kept = stays && (graph.role(tensor) != graph::TensorRole::kValue ||
-                                     renewed.valid() || index == origin[tensor.index()]);
+      Copy& made = copies[index];
+      made.from_start &= !producer.valid();
+      made.kept =
+          parameter || graph.is_output(tensor) || (renewed.valid() && holds[made.device.index()]);
     }
   }
 
-  // Devices that use a parameter, or are its home.
+  // Devices that use a parameter or write it, or are its home.
   void mark_holders(TensorId parameter) {
     std::fill(holds.begin(), holds.end(), 0);
     if (problem.home(parameter).valid()) holds[problem.home(parameter).index()] = 1;
+    for (const NodeId updater : updaters[parameter.index()]) {
+      holds[device[updater.index()].index()] = 1;
+    }
     for (const NodeId reader : problem.graph().consumers(parameter)) {
       holds[device[reader.index()].index()] = 1;
     }
@@ -127,7 +136,19 @@ struct Collector {
 Wiring::Wiring(const cost::Problem& problem, const schedule::Placement& placement)
     : problem_(problem), origin_(problem.tensor_count(), kNone) {
   const graph::Graph& graph = problem.graph();
-  Collector collector{problem, placement.device, placement.priority, copies_, transfers_, origin_};
+  Collector collector{problem,
+                      placement.device,
+                      placement.priority,
+                      copies_,
+                      transfers_,
+                      origin_,
+                      Csr<NodeId>::build(problem.tensor_count(), [&](const auto& visit) {
+                        for (std::size_t t = 0; t < problem.tensor_count(); ++t) {
+                          const TensorId tensor = TensorId::of(t);
+                          if (!graph.updates(tensor).valid()) continue;
+                          visit(graph.updates(tensor).index(), graph.producer(tensor));
+                        }
+                      })};
   collector.copy_on.resize(problem.device_count());
   collector.transfer_to.resize(problem.device_count());
   collector.holds.resize(problem.device_count());

@@ -3,15 +3,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "doppler/base/error.h"
 #include "doppler/exec/core.h"
 #include "doppler/exec/pace.h"
+#include "doppler/exec/start_order.h"
 #include "doppler/exec/virtual_run.h"
 #include "doppler/schedule/checker.h"
+#include "doppler/schedule/memory.h"
 #include "doppler/sim/simulator.h"
 #include "support/random_problems.h"
 
 namespace doppler::exec {
 namespace {
+
+bool takes_no_time(const schedule::Timeline& timeline) {
+  const auto none = [](const auto& run) { return run.start == run.end; };
+  return std::any_of(timeline.nodes.begin(), timeline.nodes.end(), none) ||
+         std::any_of(timeline.transfers.begin(), timeline.transfers.end(), none);
+}
 
 TEST(EngineCore, RunsLikeTheSimulator) {
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
@@ -47,6 +59,57 @@ TEST(EngineCore, RandomRunsObeyTheRules) {
         *problem, placement, wiring, core, schedule::Choice::kRandom, Pace(*problem), seed);
     EXPECT_THAT(schedule::check_timeline(*problem, timeline), testing::IsEmpty());
   }
+}
+
+// Every device has just what the nominal run needs. In any order of execution and whatever things
+// take, runs come to their end and never need more.
+TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
+  int limited = 0, refused = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto roomy = test::random_problem(2 + seed % 40, seed);
+    const schedule::Placement placement = test::random_placement(*roomy, seed);
+    schedule::MemoryMeter meter(*roomy);
+    meter.measure(sim::Simulator(*roomy).timeline(placement));
+    cost::ProblemOptions options{.links = roomy->links()};
+    for (std::size_t d = 0; d < roomy->device_count(); ++d) {
+      options.constraints.memory.push_back(
+          {roomy->topology().device(DeviceId::of(d)).name,
+           static_cast<std::uint64_t>(std::ceil(meter.peak_bytes()[d]))});
+    }
+    const cost::Problem problem(roomy->shared_graph(), roomy->shared_topology(), options);
+    const Wiring wiring(problem, placement);
+    StartOrder order;
+    try {
+      order = find_start_order(problem, placement, wiring);
+    } catch (const InfeasibleError&) {  // nodes that take no time need more than the page says
+      ++refused;
+      continue;
+    }
+    const Pace pace(problem, {.jitter = 0.5});
+    for (const auto choice :
+         {schedule::Choice::kPriority, schedule::Choice::kFifo, schedule::Choice::kRandom}) {
+      Core core(problem, placement, wiring, choice, &order);
+      const schedule::Timeline timeline =
+          run_virtually(problem, placement, wiring, core, choice, pace, seed);
+      schedule::MemoryMeter limited_meter(problem);
+      limited_meter.measure(timeline);
+      // Things that take no time count together with whatever else happens at that moment.
+      if (!takes_no_time(timeline)) {
+        EXPECT_EQ(limited_meter.excess_bytes(), 0.0);
+      }
+      EXPECT_THAT(schedule::check_timeline(problem, timeline,
+                                           {.durations = false, .work_conserving = false}),
+                  testing::IsEmpty());
+      Core free_core(problem, placement, wiring, choice);
+      const schedule::Timeline unlimited =
+          run_virtually(problem, placement, wiring, free_core, choice, pace, seed);
+      limited_meter.measure(unlimited);
+      limited += limited_meter.excess_bytes() > 0.0;
+    }
+  }
+  EXPECT_GT(limited, 100);  // runs in which the limit mattered
+  EXPECT_LT(refused, 100);
 }
 
 }  // namespace
