@@ -70,4 +70,8 @@ template void gemm<float>(std::int64_t, std::int64_t, std::int64_t, const float*
 template void gemm<double>(std::int64_t, std::int64_t, std::int64_t, const double*, MatrixLayout,
                            const double*, MatrixLayout, bool, double*, std::int64_t);
 
+void use_one_blas_thread() {
+  openblas_set_num_threads(1);
+}
+
 }  // namespace doppler::kernel::cpu

@@ -17,4 +17,8 @@ template <class T>
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixLayout a_layout,
           const T* b, MatrixLayout b_layout, bool accumulate, T* c, std::int64_t c_leading);
 
+// For callers that run kernels on threads of their own: each product then stays on the thread that
+// asks for it. Holds for the whole process.
+void use_one_blas_thread();
+
 }  // namespace doppler::kernel::cpu

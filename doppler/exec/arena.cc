@@ -1,0 +1,36 @@
+#include "doppler/exec/arena.h"
+
+#include <utility>
+
+namespace doppler::exec {
+namespace {
+
+double bytes_of(std::size_t elements) {
+  return static_cast<double>(elements * sizeof(float));
+}
+
+}  // namespace
+
+Arena::Buffer Arena::allocate(std::size_t elements) {
+  if (const auto found = idle_.find(elements); found != idle_.end() && !found->second.empty()) {
+    Buffer buffer = std::move(found->second.back());
+    found->second.pop_back();
+    return buffer;
+  }
+  bytes_ += bytes_of(elements);
+  for (auto at = idle_.begin(); at != idle_.end() && bytes_ > capacity_bytes_;) {
+    if (at->second.empty()) {
+      at = idle_.erase(at);
+      continue;
+    }
+    at->second.pop_back();
+    bytes_ -= bytes_of(at->first);
+  }
+  return Buffer(new float[elements]);
+}
+
+void Arena::release(Buffer buffer, std::size_t elements) {
+  if (buffer) idle_[elements].push_back(std::move(buffer));
+}
+
+}  // namespace doppler::exec

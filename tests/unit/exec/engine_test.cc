@@ -1,0 +1,153 @@
+#include "doppler/exec/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doppler/base/error.h"
+#include "doppler/base/rng.h"
+#include "doppler/device/spec.h"
+#include "doppler/graph/builder.h"
+#include "doppler/kernel/shape.h"
+#include "doppler/schedule/checker.h"
+#include "doppler/tra/compile.h"
+#include "doppler/tra/workloads.h"
+#include "support/errors.h"
+
+namespace doppler::exec {
+namespace {
+
+std::shared_ptr<const cost::Problem> small_training(const std::string& devices) {
+  std::vector<std::string> ignored;
+  const tra::Program program = tra::workload(
+      "ffnn", {{"batch", 12}, {"input", 6}, {"hidden", 10}, {"output-size", 5}}, ignored);
+  tra::Compiled compiled = tra::compile(
+      program, {.parts = tra::Parts{{"batch", 3}, {"hidden", 2}}, .train = true, .rate = 0.5},
+      kernel::default_kernels());
+  return std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(std::move(compiled.lowered.graph)),
+      std::make_shared<const device::Topology>(device::topology_from_spec(devices)));
+}
+
+schedule::Placement random_placement(const cost::Problem& problem, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<DeviceId> device;
+  for (std::size_t v = 0; v < problem.node_count(); ++v) {
+    device.push_back(DeviceId(rng.below(static_cast<std::uint32_t>(problem.device_count()))));
+  }
+  return schedule::with_b_levels(problem, std::move(device));
+}
+
+Values random_values(const graph::Graph& graph, std::uint64_t seed) {
+  const graph::SerialRunner<float> runner(graph);
+  Rng rng(seed);
+  Values values;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const TensorId tensor = TensorId::of(t);
+    if (graph.role(tensor) == graph::TensorRole::kValue || !runner.shape(tensor)) continue;
+    auto& elements = values[tensor];
+    elements.resize(static_cast<std::size_t>(kernel::element_count(*runner.shape(tensor))));
+    for (float& value : elements) value = static_cast<float>(rng.uniform(0.1, 1.0));
+  }
+  return values;
+}
+
+// What the serial runner makes of it, step by step: new values of parameters go into the next.
+class Reference {
+ public:
+  Reference(const graph::Graph& graph, Values values)
+      : graph_(graph), runner_(graph), values_(std::move(values)) {}
+
+  Values step() {
+    Values results = runner_.run(values_);
+    for (const auto& [tensor, value] : results) {
+      if (graph_.updates(tensor).valid()) values_[graph_.updates(tensor)] = value;
+    }
+    return results;
+  }
+
+ private:
+  const graph::Graph& graph_;
+  graph::SerialRunner<float> runner_;
+  Values values_;
+};
+
+// The same kernels on the same operands: the same bits, whatever the order.
+TEST(Engine, TrainsAsTheSerialRunnerDoes) {
+  const auto problem = small_training("cpu:3");
+  for (const auto choice :
+       {schedule::Choice::kPriority, schedule::Choice::kFifo, schedule::Choice::kRandom}) {
+    const Values values = random_values(problem->graph(), 7);
+    Reference reference(problem->graph(), values);
+    Engine engine(problem, {.choice = choice});
+    engine.load(random_placement(*problem, 1));
+    engine.set(values);
+    for (std::uint64_t step = 0; step < 30; ++step) {
+      SCOPED_TRACE(step);
+      // Another placement now and then: what parameters have learnt comes along.
+      if (step % 10 == 9) engine.load(random_placement(*problem, step));
+      const schedule::Timeline timeline = engine.run(step);
+      EXPECT_THAT(schedule::check_timeline(*problem, timeline,
+                                           {.durations = false, .work_conserving = false}),
+                  testing::IsEmpty());
+      const Values expected = reference.step();
+      const Values found = engine.results();
+      ASSERT_EQ(found.size(), expected.size());
+      for (const auto& [tensor, value] : expected) {
+        ASSERT_EQ(found.at(tensor), value) << problem->graph().tensor_name(tensor);
+      }
+    }
+  }
+}
+
+TEST(Engine, EmulatesAnyMachine) {
+  const auto problem = small_training("4xP100");
+  const schedule::Placement placement = random_placement(*problem, 3);
+  const Values values = random_values(problem->graph(), 3);
+  Engine engine(problem, {.machine = Machine::kEmulated, .time_scale = 50.0});
+  engine.load(placement);
+  engine.set(values);
+  engine.run();
+  Reference reference(problem->graph(), values);
+  const Values expected = reference.step();
+  for (const auto& [tensor, value] : expected) EXPECT_EQ(engine.results().at(tensor), value);
+}
+
+TEST(Engine, AKernelThatFailsFailsTheRunOnly) {
+  graph::GraphBuilder builder;
+  const TensorId x =
+      builder.add_tensor({.name = "x", .role = graph::TensorRole::kInput, .bytes = 4.0});
+  const NodeId node =
+      builder.add_node({.name = "root",
+                        .op = "log",
+                        .flops = 1.0,
+                        .kernel = kernel::KernelCall{
+                            .name = "log", .attributes = {}, .inputs = {{1}}, .outputs = {{1}}}});
+  builder.connect(x, node);
+  const TensorId y =
+      builder.add_tensor({.name = "y", .producer = node, .bytes = 4.0, .output = true});
+  const auto problem = std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(std::move(builder).build()),
+      std::make_shared<const device::Topology>(device::topology_from_spec("cpu:1")));
+  Engine engine(problem, {.check_finite = true});
+  engine.load(schedule::with_b_levels(*problem, {DeviceId(0)}));
+  engine.set({{x, {-1.0f}}});
+  EXPECT_EQ(test::error_of<InfeasibleError>([&] { engine.run(); }),
+            "node 'root' on cpu0: a result is not a finite number");
+  engine.set({{x, {1.0f}}});
+  engine.run();
+  EXPECT_EQ(engine.results().at(y), std::vector<float>{0.0f});
+}
+
+TEST(Engine, RefusesAPlacementThatDoesNotFit) {
+  const auto roomy = small_training("cpu:2");
+  cost::ProblemOptions options;
+  options.constraints.memory = {{"cpu0", 100}, {"cpu1", 100}};
+  const auto problem = std::make_shared<const cost::Problem>(roomy->shared_graph(),
+                                                             roomy->shared_topology(), options);
+  Engine engine(problem, {});
+  EXPECT_THAT(test::error_of<InfeasibleError>([&] { engine.load(random_placement(*problem, 1)); }),
+              testing::HasSubstr("does not fit into memory: "));
+}
+
+}  // namespace
+}  // namespace doppler::exec
