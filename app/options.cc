@@ -39,6 +39,10 @@ const std::map<std::string, schedule::Choice> kChoices = {{"priority", schedule:
                                                           {"fifo", schedule::Choice::kFifo},
                                                           {"random", schedule::Choice::kRandom}};
 
+const std::map<std::string, exec::Machine> kEngines = {{"threads", exec::Machine::kThreads},
+                                                       {"emulated", exec::Machine::kEmulated}};
+const std::map<std::string, study::EngineClock> kClocks = {
+    {"wall", study::EngineClock::kWall}, {"virtual", study::EngineClock::kVirtual}};
 const std::map<std::string, tra::Optimizer> kOptimizers = {{"sgd", tra::Optimizer::kSgd},
                                                            {"adam", tra::Optimizer::kAdam}};
 // Sizes of workloads; which of them mean something depends on the workload (tra/workloads.h).
@@ -275,6 +279,7 @@ class Parser {
     add_methods();
     add_place();
     add_simulate();
+    add_run();
     add_compare();
   }
 
@@ -542,6 +547,57 @@ class Parser {
     add_json(*simulate, simulate_.json);
   }
 
+  void add_run() {
+    CLI::App* run = add(app_, "run", "Run a placed graph on an engine, asynchronously",
+                        "  dopp run graph.json --engine threads --devices cpu:2 --runs 20 --check\n"
+                        "  dopp run graph.json placement.json --engine emulated --devices 4xP100\n"
+                        "  dopp run graph.json placement.json --engine emulated --devices 8xV100"
+                        " --clock virtual --jitter 0.05 --runs 1000",
+                        [this] {
+                          check_outputs(run_.trace, run_.json);
+                          return run_;
+                        });
+    study::ExecuteSettings& execute = run_.execute;
+    run->add_option("GRAPH", run_.graph, "Graph file")->required();
+    run->add_option("PLACEMENT", run_.placement, "Placement file (default: places first)");
+    add_choice<exec::Machine>(
+        *run, "--engine", kEngines, [&execute](exec::Machine m) { execute.machine = m; },
+        "This machine's cores, or any devices by sleeping", "threads|emulated")
+        ->required();
+    add_machine(*run, run_.machine);
+    add_choice<study::EngineClock>(
+        *run, "--clock", kClocks, [&execute](study::EngineClock c) { execute.clock = c; },
+        "Of the emulated engine: real time, or jumps from event to event (default wall)",
+        "wall|virtual");
+    add_number<int>(
+        *run, "--runs", [&execute](int n) { execute.runs = n; }, 1, kMaxRuns,
+        "Runs that count (default 1)", "N");
+    add_number<int>(
+        *run, "--warmup", [&execute](int n) { execute.warmup = n; }, 0, kMaxRuns,
+        "Runs before these (default 0)", "N");
+    run->add_flag("--check", execute.check, "Compare all results with the serial runner's");
+    run->add_flag("--check-finite", execute.check_finite,
+                  "Fail where a result is not a finite number");
+    add_choice<schedule::Choice>(
+        *run, "--choice", kChoices, [&execute](schedule::Choice c) { execute.choice = c; },
+        "Which ready node goes first (default priority)", "priority|fifo|random");
+    add_number<double>(
+        *run, "--jitter", [&execute](double s) { execute.jitter = s; }, 0.0, 10.0,
+        "Emulated: multiply every duration by exp(S x a normal number) (default 0)", "S");
+    add_number<double>(
+        *run, "--time-scale", [&execute](double x) { execute.time_scale = x; }, 1e-6, 1e9,
+        "Emulated: stretch time (default: half of the nodes take at least 5 ms)", "X");
+    add_number<double>(
+        *run, "--watchdog", [&execute](double x) { execute.watchdog_seconds = x; }, 1e-3, 1e9,
+        "A node that runs longer is taken for hung (default: none is)", "SECONDS");
+    add_number<double>(
+        *run, "--budget", [this](double x) { run_.budget_seconds = x; }, 1e-3, 1e9,
+        "Time for placing, where no placement is given (default 5)", "SECONDS");
+    add_seed(*run, execute.seed);
+    add_output(*run, "--trace", run_.trace, "Write the first run as a Perfetto trace");
+    add_json(*run, run_.json);
+  }
+
   void add_compare() {
     CLI::App* compare =
         add(app_, "compare", "Compare methods in a table",
@@ -597,6 +653,7 @@ class Parser {
   MethodsRequest methods_;
   PlaceRequest place_;
   SimulateRequest simulate_;
+  RunRequest run_;
   CompareRequest compare_;
 };
 

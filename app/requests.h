@@ -12,6 +12,8 @@
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/figures.h"
 #include "doppler/schedule/timeline.h"
+#include "doppler/study/execute.h"
+#include "doppler/study/run_method.h"
 #include "doppler/tra/compile.h"
 
 namespace doppler::app {
@@ -109,6 +111,15 @@ struct SimulateRequest {
   std::string trace;  // empty: none
   bool json = false;
 };
+struct RunRequest {
+  std::string graph;
+  std::string placement;  // empty: places first
+  MachineOptions machine;
+  study::ExecuteSettings execute;
+  double budget_seconds = study::kDefaultBudgetSeconds;  // of placing
+  std::string trace;                                     // empty: none
+  bool json = false;
+};
 struct CompareRequest {
   std::vector<std::string> graphs;
   MachineOptions machine;
@@ -121,6 +132,6 @@ struct CompareRequest {
 using Request =
     std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
                  GraphConvertRequest, DevicesListRequest, DevicesShowRequest, MethodsRequest,
-                 PlaceRequest, SimulateRequest, CompareRequest>;
+                 PlaceRequest, SimulateRequest, RunRequest, CompareRequest>;
 
 }  // namespace doppler::app

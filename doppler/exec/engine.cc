@@ -72,6 +72,7 @@ class Engine::State {
     if (!options_.computes && options_.machine == Machine::kThreads) {
       throw ParameterError("kernels of this machine's own devices always compute");
     }
+    if (options_.machine == Machine::kThreads) check_devices();
     if (options_.machine == Machine::kEmulated) pace_.emplace(*problem_, options_.deviation);
     if (options_.machine == Machine::kThreads) kernel::cpu::use_one_blas_thread();
     if (options_.computes) {
@@ -191,6 +192,15 @@ class Engine::State {
   }
 
  private:
+  void check_devices() const {
+    const device::Topology& topology = problem_->topology();
+    for (const device::Device& device : topology.devices()) {
+      if (topology.kinds()[device.kind].device_class == device::DeviceClass::kCpu) continue;
+      throw ParameterError(
+          fmt::format("{} is no core of this machine: run on cpu:N, or emulate", device.name));
+    }
+  }
+
   struct Moving {  // a transfer under way
     Clock::time_point end;
     TransferIndex transfer;

@@ -39,7 +39,8 @@ using Values = graph::TensorValues<float>;
 class Engine {
  public:
   // Starts the threads. Throws InputError where a node has no kernel call and values are asked for,
-  // or calls do not fit; ParameterError for options out of range.
+  // or calls do not fit; ParameterError for options out of range, and for kThreads on devices that
+  // are no CPUs.
   Engine(std::shared_ptr<const cost::Problem> problem, EngineOptions options);
   ~Engine();  // waits for running nodes, except for hung ones
 

@@ -200,4 +200,37 @@ std::string simulate_json(const cost::Problem& problem, const std::string& graph
   return json.end_object().take();
 }
 
+std::string execute_json(const cost::Problem& problem, const std::string& graph_path,
+                         const ExecuteSettings& settings, const ExecuteResult& result) {
+  JsonWriter json;
+  json.begin_object();
+  write_subject(json, problem, graph_path);
+  json.field("engine",
+             settings.machine == exec::Machine::kThreads ? std::string_view("threads") : "emulated")
+      .field("clock", settings.clock == EngineClock::kWall ? std::string_view("wall") : "virtual")
+      .field("choice", choice_name(settings.choice))
+      .field("seed", settings.seed)
+      .field("runs", result.runs);
+  json.key("makespan")
+      .begin_object(JsonLayout::kCompact)
+      .field("min", result.min)
+      .field("median", result.median)
+      .field("max", result.max)
+      .end_object();
+  json.field("predicted", result.predicted);
+  if (result.noise) json.field("noise", *result.noise);
+  if (result.pacing_error_seconds) {
+    json.field("time_scale", result.time_scale)
+        .field("pacing_error_seconds", *result.pacing_error_seconds);
+  }
+  if (result.checked) {
+    json.field("checked", static_cast<std::uint64_t>(*result.checked))
+        .field("equal", !result.different.has_value());
+  }
+  write_by_device(json, problem, "utilisation", result.utilisation);
+  write_by_device(json, problem, "peak_memory_bytes", result.peak_memory_bytes);
+  json.field("bytes_moved", result.bytes_moved);
+  return json.end_object().take();
+}
+
 }  // namespace doppler::study

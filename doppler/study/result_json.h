@@ -7,6 +7,7 @@
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/study/compare.h"
+#include "doppler/study/execute.h"
 #include "doppler/study/limits.h"
 #include "doppler/study/result.h"
 #include "doppler/study/simulate.h"
@@ -26,6 +27,8 @@ struct Comparison {
 std::string compare_json(const std::vector<Comparison>& comparisons);
 
 // What `simulate --json` prints.
+std::string execute_json(const cost::Problem& problem, const std::string& graph_path,
+                         const ExecuteSettings& settings, const ExecuteResult& result);
 std::string simulate_json(const cost::Problem& problem, const std::string& graph_path,
                           const SimulateSettings& settings, const SimulateResult& result);
 

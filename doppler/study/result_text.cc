@@ -98,6 +98,29 @@ std::vector<Row> rows_of(const std::vector<Entry>& entries) {
   return rows;
 }
 
+std::string device_table(const cost::Problem& problem, const std::vector<double>& utilisation,
+                         const std::vector<double>& peak_memory_bytes) {
+  report::Table table({{"device", report::Align::kLeft}, {"busy"}, {"peak memory"}});
+  for (std::size_t d = 0; d < std::min(kDevicesShown, utilisation.size()); ++d) {
+    table.add_row({problem.topology().devices()[d].name,
+                   fmt::format("{:.1f} %", 100.0 * utilisation[d]),
+                   format_bytes(peak_memory_bytes[d])});
+  }
+  std::string text = table.render();
+  if (utilisation.size() > kDevicesShown) {
+    text += fmt::format("… and {} more\n", utilisation.size() - kDevicesShown);
+  }
+  return text;
+}
+
+// Of a result with runs, min, median and max.
+std::string makespan_text(const auto& result, const std::string& unit) {
+  if (result.runs == 1) return fmt::format("makespan   {}", format_time(result.median, unit));
+  return fmt::format("makespan   {} median of {} runs, {} to {}", format_time(result.median, unit),
+                     format_integer(static_cast<std::uint64_t>(result.runs)),
+                     format_time(result.min, unit), format_time(result.max, unit));
+}
+
 }  // namespace
 
 std::string place_text(const cost::Problem& problem, const Result& result, const Limits& limits) {
@@ -174,30 +197,41 @@ std::string compare_text(const cost::Problem& problem, const std::vector<Entry>&
   return text;
 }
 
+std::string execute_text(const cost::Problem& problem, const ExecuteSettings& settings,
+                         const ExecuteResult& result) {
+  const std::string& unit = problem.time_unit();
+  std::string text = makespan_text(result, unit);
+  text += settings.machine == exec::Machine::kThreads ? " on this machine's cores\n"
+          : settings.clock == EngineClock::kWall      ? " emulated\n"
+                                                      : " emulated, on a virtual clock\n";
+  text +=
+      fmt::format("simulated  {}: the run takes {:.1f} % {}\n", format_time(result.predicted, unit),
+                  100.0 * std::abs(result.median / result.predicted - 1.0),
+                  result.median < result.predicted ? "less" : "more");
+  if (result.noise) {
+    text += fmt::format("noise      {:.1f} % between the medians of odd and even runs\n",
+                        100.0 * *result.noise);
+  }
+  if (result.pacing_error_seconds) {
+    text += fmt::format("pacing     at most {} late; time is stretched by {:.3g}\n",
+                        format_time(*result.pacing_error_seconds, "s"), result.time_scale);
+  }
+  text += fmt::format("moved      {} between devices\n", format_bytes(result.bytes_moved));
+  if (result.checked && !result.different) {
+    text += fmt::format("checked    {} results equal the serial runner's, bit for bit\n",
+                        *result.checked);
+  }
+  return text + "\n" + device_table(problem, result.utilisation, result.peak_memory_bytes);
+}
+
 std::string simulate_text(const cost::Problem& problem, const SimulateSettings& settings,
                           const SimulateResult& result) {
   const std::string& unit = problem.time_unit();
   std::string text;
-  if (result.runs == 1) {
-    text += fmt::format("makespan   {}", format_time(result.median, unit));
-  } else {
-    text +=
-        fmt::format("makespan   {} median of {} runs, {} to {}", format_time(result.median, unit),
-                    format_integer(static_cast<std::uint64_t>(result.runs)),
-                    format_time(result.min, unit), format_time(result.max, unit));
-  }
+  text += makespan_text(result, unit);
   text += settings.mode == schedule::Mode::kSynchronous ? " (synchronous, level by level)\n" : "\n";
   text += "\n";
-  report::Table table({{"device", report::Align::kLeft}, {"busy"}, {"peak memory"}});
-  for (std::size_t d = 0; d < std::min(kDevicesShown, result.utilisation.size()); ++d) {
-    table.add_row({problem.topology().devices()[d].name,
-                   fmt::format("{:.1f} %", 100.0 * result.utilisation[d]),
-                   format_bytes(result.peak_memory_bytes[d])});
-  }
-  text += table.render();
-  if (result.utilisation.size() > kDevicesShown) {
-    text += fmt::format("… and {} more\n", result.utilisation.size() - kDevicesShown);
-  }
+  text += device_table(problem, result.utilisation, result.peak_memory_bytes);
   if (result.excess_memory_bytes > 0.0) {
     text += fmt::format("This run does not fit: {} above capacity.\n",
                         format_bytes(result.excess_memory_bytes));

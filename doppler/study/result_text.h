@@ -6,6 +6,7 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/study/compare.h"
+#include "doppler/study/execute.h"
 #include "doppler/study/limits.h"
 #include "doppler/study/result.h"
 #include "doppler/study/simulate.h"
@@ -19,6 +20,8 @@ std::string place_text(const cost::Problem& problem, const Result& result, const
 std::string compare_text(const cost::Problem& problem, const std::vector<Entry>& entries);
 
 // What `simulate` prints after describe_problem.
+std::string execute_text(const cost::Problem& problem, const ExecuteSettings& settings,
+                         const ExecuteResult& result);
 std::string simulate_text(const cost::Problem& problem, const SimulateSettings& settings,
                           const SimulateResult& result);
 

@@ -1,0 +1,73 @@
+// dopp run
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "app/commands.h"
+#include "app/interrupt.h"
+#include "app/terminal.h"
+#include "doppler/api/doppler.h"
+#include "doppler/base/error.h"
+#include "doppler/base/file.h"
+#include "doppler/schedule/placement_json.h"
+#include "doppler/study/describe.h"
+#include "doppler/study/execute.h"
+#include "doppler/study/result_json.h"
+#include "doppler/study/result_text.h"
+#include "doppler/study/simulate.h"
+
+namespace doppler::app {
+namespace {
+
+schedule::Placement placement_for(const RunRequest& request, const cost::Problem& problem,
+                                  std::vector<std::string>& warnings) {
+  if (request.placement.empty()) {
+    return api::place(problem, {.run = {.seed = request.execute.seed,
+                                        .budget_seconds = request.budget_seconds,
+                                        .interrupt = request.execute.interrupt}})
+        .placement;
+  }
+  return schedule::read_placement_json(request.placement, read_file(request.placement), problem,
+                                       warnings)
+      .placement;
+}
+
+}  // namespace
+
+void run(const RunRequest& given) {
+  RunRequest request = given;
+  request.execute.interrupt = catch_interrupts();
+  // Values need kernels; an emulated run goes without where the graph has none or time is virtual.
+  const bool emulated = request.execute.machine == exec::Machine::kEmulated;
+  request.execute.computes = !emulated || request.execute.check || request.execute.check_finite;
+  check_output(request.trace);
+  ProgressLine progress("reading " + request.graph);
+  const auto problem =
+      api::load_problem(request.graph, request.machine.devices, request.machine.problem);
+  std::vector<std::string> warnings;
+  if (request.placement.empty()) progress.say("placing");
+  const schedule::Placement placement = placement_for(request, *problem, warnings);
+  progress.say("running");
+  const study::ExecuteResult result = study::execute(problem, placement, request.execute);
+  const std::string trace =
+      request.trace.empty() ? "" : study::trace_json(*problem, result.timeline);
+  progress.finish();
+  for (const std::string& warning : warnings) print_warning(warning);
+  if (!request.trace.empty()) write_output(request.trace, trace);
+  if (request.json) {
+    print(study::execute_json(*problem, request.graph, request.execute, result));
+  } else if (request.trace != kStandardOutput) {
+    print(study::describe_problem(*problem, request.graph) + "\n" +
+          study::execute_text(*problem, request.execute, result));
+    if (!request.trace.empty()) {
+      print(fmt::format("\nwrote {}; open it in https://ui.perfetto.dev\n", request.trace));
+    }
+  }
+  if (result.different) {
+    throw InfeasibleError(fmt::format("{}: '{}' is not what the serial runner computes",
+                                      request.graph, *result.different));
+  }
+}
+
+}  // namespace doppler::app

@@ -1,0 +1,204 @@
+#include "doppler/study/execute.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/base/rng.h"
+#include "doppler/base/stop.h"
+#include "doppler/exec/core.h"
+#include "doppler/exec/pace.h"
+#include "doppler/exec/start_order.h"
+#include "doppler/exec/virtual_run.h"
+#include "doppler/exec/wiring.h"
+#include "doppler/graph/serial_runner.h"
+#include "doppler/kernel/shape.h"
+#include "doppler/schedule/memory.h"
+#include "doppler/schedule/metrics.h"
+#include "doppler/sim/simulator.h"
+#include "doppler/study/median.h"
+
+namespace doppler::study {
+namespace {
+
+void check_settings(const ExecuteSettings& settings) {
+  const bool emulated = settings.machine == exec::Machine::kEmulated;
+  const bool virtual_clock = settings.clock == EngineClock::kVirtual;
+  if (settings.runs < 1 || settings.warmup < 0) {
+    throw ParameterError("the number of runs must be positive");
+  }
+  if (virtual_clock && !emulated) throw ParameterError("a virtual clock needs an emulated machine");
+  if (virtual_clock && settings.check) {
+    throw ParameterError(
+        "nothing is computed on a virtual clock, so that there is nothing to check");
+  }
+  if (settings.time_scale && (!emulated || virtual_clock)) {
+    throw ParameterError("only an emulated machine on the wall clock has a time scale");
+  }
+  if (settings.jitter > 0.0 && !emulated) {
+    throw ParameterError("only an emulated machine can be given jitter");
+  }
+}
+
+// How many rows the tables have that a tensor indexes; 0 where it is no index.
+std::int64_t indexed_rows(const graph::Graph& graph, TensorId tensor) {
+  for (const NodeId consumer : graph.consumers(tensor)) {
+    const kernel::KernelCall* call = graph.kernel_call(consumer);
+    const auto operands = graph.inputs(consumer);
+    if (!call || operands.size() != 2) continue;
+    if (call->name == "gather" && operands[1] == tensor) return call->inputs[0][0];
+    if (call->name == "scatter_add" && operands[0] == tensor) return call->outputs[0][0];
+  }
+  return 0;
+}
+
+// Small numbers, so that deep programs stay finite; indices where a table is read.
+exec::Values random_values(const graph::Graph& graph, std::uint64_t seed) {
+  const graph::SerialRunner<float> runner(graph);
+  exec::Values values;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const TensorId tensor = TensorId::of(t);
+    if (graph.role(tensor) == graph::TensorRole::kValue || !runner.shape(tensor)) continue;
+    Rng rng = Rng::stream(seed, t);
+    std::vector<float>& elements = values[tensor];
+    elements.resize(static_cast<std::size_t>(kernel::element_count(*runner.shape(tensor))));
+    const std::int64_t rows = indexed_rows(graph, tensor);
+    for (float& value : elements) {
+      value = rows > 0 ? static_cast<float>(rng.below(static_cast<std::uint32_t>(rows)))
+                       : static_cast<float>(rng.uniform(-0.1, 0.1));
+    }
+  }
+  return values;
+}
+
+double default_time_scale(const cost::Problem& problem, const schedule::Placement& placement) {
+  std::vector<double> times;
+  for (std::size_t v = 0; v < problem.node_count(); ++v) {
+    times.push_back(problem.compute_time(NodeId::of(v), placement.device[v]));
+  }
+  const double middle = times.empty() ? 0.0 : median(std::move(times));
+  return middle > 0.0 ? std::max(1.0, kLeastMedianSeconds / middle) : 1.0;
+}
+
+// One run after the other, whatever does them.
+class Runs {
+ public:
+  Runs(std::shared_ptr<const cost::Problem> problem, const schedule::Placement& placement,
+       const ExecuteSettings& settings, ExecuteResult& result)
+      : problem_(std::move(problem)), placement_(placement), settings_(settings) {
+    if (settings.clock == EngineClock::kVirtual) {
+      schedule::check_placement(*problem_, placement);
+      wiring_.emplace(*problem_, placement);
+      order_ = exec::find_start_order(*problem_, placement, *wiring_);
+      core_.emplace(*problem_, placement_, *wiring_, settings.choice, &order_);
+      pace_.emplace(*problem_, exec::Deviation{.jitter = settings.jitter});
+      return;
+    }
+    const bool emulated = settings.machine == exec::Machine::kEmulated;
+    if (emulated) {
+      result.time_scale = settings.time_scale.value_or(default_time_scale(*problem_, placement));
+    }
+    engine_.emplace(problem_, exec::EngineOptions{.machine = settings.machine,
+                                                  .choice = settings.choice,
+                                                  .computes = settings.computes,
+                                                  .check_finite = settings.check_finite,
+                                                  .deviation = {.jitter = settings.jitter},
+                                                  .time_scale = result.time_scale,
+                                                  .watchdog_seconds = settings.watchdog_seconds});
+    engine_->load(placement);
+    if (settings.computes) {
+      values_ = random_values(problem_->graph(), settings.seed);
+      engine_->set(values_);
+    }
+  }
+
+  schedule::Timeline run(int number, ExecuteResult& result) {
+    const std::uint64_t seed = mix64(settings_.seed ^ mix64(static_cast<std::uint64_t>(number)));
+    if (core_) {
+      return exec::run_virtually(*problem_, placement_, *wiring_, *core_, settings_.choice, *pace_,
+                                 seed);
+    }
+    schedule::Timeline timeline = engine_->run(seed);
+    if (settings_.machine == exec::Machine::kEmulated) {
+      result.pacing_error_seconds =
+          std::max(result.pacing_error_seconds.value_or(0.0), engine_->pacing_error());
+    }
+    if (settings_.check && !result.checked) compare(result);
+    return timeline;
+  }
+
+ private:
+  // The same kernels on the same operands give the same bits in any order.
+  void compare(ExecuteResult& result) const {
+    const graph::Graph& graph = problem_->graph();
+    const exec::Values expected = graph::SerialRunner<float>(graph).run(values_);
+    const exec::Values found = engine_->results();
+    result.checked = 0;
+    for (const auto& [tensor, value] : expected) {
+      if (graph.role(tensor) != graph::TensorRole::kValue) continue;
+      ++*result.checked;
+      const auto at = found.find(tensor);
+      const auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+      if (at == found.end() ||
+          !std::equal(value.begin(), value.end(), at->second.begin(), at->second.end(), same)) {
+        result.different = std::string(graph.tensor_name(tensor));
+      }
+    }
+  }
+
+  std::shared_ptr<const cost::Problem> problem_;
+  const schedule::Placement& placement_;
+  const ExecuteSettings& settings_;
+  std::optional<exec::Engine> engine_;
+  exec::Values values_;
+  std::optional<exec::Wiring> wiring_;
+  exec::StartOrder order_;
+  std::optional<exec::Core> core_;
+  std::optional<exec::Pace> pace_;
+};
+
+std::optional<double> noise_of(const std::vector<double>& makespans) {
+  if (makespans.size() < 4) return std::nullopt;
+  std::vector<double> halves[2];
+  for (std::size_t i = 0; i < makespans.size(); ++i) halves[i % 2].push_back(makespans[i]);
+  const double even = median(std::move(halves[0])), odd = median(std::move(halves[1]));
+  return std::abs(even - odd) / median(makespans);
+}
+
+}  // namespace
+
+ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
+                      const schedule::Placement& placement, const ExecuteSettings& settings) {
+  check_settings(settings);
+  const StopToken stop(settings.interrupt);
+  ExecuteResult result;
+  Runs runs(problem, placement, settings, result);
+  std::vector<double> makespans;
+  for (int i = -settings.warmup; i < settings.runs; ++i) {
+    if (stop.interrupted() && !makespans.empty()) break;
+    schedule::Timeline timeline = runs.run(i + settings.warmup, result);
+    if (i < 0) continue;
+    makespans.push_back(timeline.makespan);
+    if (i == 0) result.timeline = std::move(timeline);
+  }
+  result.runs = static_cast<int>(makespans.size());
+  result.min = *std::min_element(makespans.begin(), makespans.end());
+  result.max = *std::max_element(makespans.begin(), makespans.end());
+  result.noise = noise_of(makespans);
+  result.median = median(std::move(makespans));
+  result.predicted =
+      sim::Simulator(*problem).makespan(placement, sim::RunOptions{.choice = settings.choice});
+
+  const schedule::Metrics metrics = schedule::measure_metrics(*problem, result.timeline);
+  for (const schedule::ResourceUse& use : metrics.devices) {
+    result.utilisation.push_back(use.utilisation);
+  }
+  result.bytes_moved = metrics.bytes_moved;
+  schedule::MemoryMeter meter(*problem);
+  meter.measure(result.timeline);
+  result.peak_memory_bytes.assign(meter.peak_bytes().begin(), meter.peak_bytes().end());
+  return result;
+}
+
+}  // namespace doppler::study

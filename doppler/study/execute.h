@@ -1,0 +1,63 @@
+// Runs a placed graph on an engine several times and sums up, the simulator's prediction beside it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/exec/engine.h"
+#include "doppler/schedule/placement.h"
+#include "doppler/schedule/timeline.h"
+
+namespace doppler::study {
+
+enum class EngineClock : std::uint8_t { kWall, kVirtual };
+
+struct ExecuteSettings {
+  exec::Machine machine = exec::Machine::kThreads;
+  EngineClock clock = EngineClock::kWall;  // kVirtual: emulated only, nothing is computed
+  schedule::Choice choice = schedule::Choice::kPriority;
+  int runs = 1;
+  int warmup = 0;        // runs before these, not counted
+  bool computes = true;  // emulated, wall clock: real values besides
+  bool check = false;    // compares the first run's results with the serial runner's
+  bool check_finite = false;
+  double jitter = 0.0;  // emulated: see exec::Deviation
+  // Emulated, wall clock. Absent: so that half of the nodes take at least kLeastMedianSeconds.
+  std::optional<double> time_scale = std::nullopt;
+  std::optional<double> watchdog_seconds = std::nullopt;
+  std::uint64_t seed = 1;  // of values, random choice and jitter
+  const std::atomic<bool>* interrupt = nullptr;
+};
+
+// Below this sleeping is too imprecise: it ends some tens of microseconds late.
+inline constexpr double kLeastMedianSeconds = 5e-3;
+
+struct ExecuteResult {
+  int runs = 0;  // fewer than asked for where interrupted
+  double min = 0.0, median = 0.0, max = 0.0;
+  // Difference of the medians of the odd and the even runs, as a share of the median; absent below
+  // four runs.
+  std::optional<double> noise = std::nullopt;
+  double predicted = 0.0;   // by the simulator, with the problem's costs
+  double time_scale = 1.0;  // of an emulated machine on the wall clock
+  std::optional<double> pacing_error_seconds = std::nullopt;  // greatest of all runs, of wall clock
+  std::optional<std::size_t> checked = std::nullopt;          // results that were compared
+  std::optional<std::string> different = std::nullopt;  // a tensor that is not what it should be
+  // Of the first counted run.
+  schedule::Timeline timeline;
+  std::vector<double> utilisation;        // by device
+  std::vector<double> peak_memory_bytes;  // by device
+  double bytes_moved = 0.0;
+};
+
+// Inputs and parameters get random values. Throws ParameterError for settings that do not go
+// together, and what the engine throws.
+ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
+                      const schedule::Placement& placement, const ExecuteSettings& settings);
+
+}  // namespace doppler::study

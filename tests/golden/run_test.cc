@@ -1,0 +1,85 @@
+// dopp run
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+
+namespace doppler::golden {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A small step of training.
+void make_graph(const Workspace& files) {
+  const Outcome made = files.dopp(
+      "graph generate ffnn --devices cpu:2 --batch 16 --input 8 --hidden 12 --output-size 4 --train"
+      " -o ffnn.json");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+}
+
+TEST(Run, ComputesWhatTheSerialRunnerDoes) {
+  const Workspace files;
+  make_graph(files);
+  const Outcome run = files.dopp(
+      "run ffnn.json --engine threads --devices cpu:2 --runs 5 --warmup 1 --check --budget 0.2 "
+      "--json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(json_number(run.out, {"runs"}), 5);
+  EXPECT_GT(json_number(run.out, {"checked"}), 0);
+  EXPECT_GT(json_number(run.out, {"makespan", "min"}), 0.0);
+  EXPECT_LE(json_number(run.out, {"makespan", "min"}), json_number(run.out, {"makespan", "max"}));
+  EXPECT_THAT(run.out, HasSubstr("\"equal\": true"));
+}
+
+TEST(Run, AVirtualClockAgreesWithTheSimulator) {
+  const Workspace files;
+  make_graph(files);
+  ASSERT_EQ(files.dopp("place ffnn.json --devices 4xP100 --method heft -o p.json").exit_code, 0);
+  const Outcome run =
+      files.dopp("run ffnn.json p.json --engine emulated --devices 4xP100 --clock virtual --json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(json_number(run.out, {"makespan", "median"}), json_number(run.out, {"predicted"}));
+}
+
+TEST(Run, EmulatesAMachineAndTracesIt) {
+  const Workspace files;
+  make_graph(files);
+  const Outcome run = files.dopp(
+      "run ffnn.json --engine emulated --devices 4xP100 --time-scale 100 --budget 0.2 --check"
+      " --trace t.json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("time is stretched by 100"));
+  EXPECT_THAT(run.out, HasSubstr("equal the serial runner's"));
+  EXPECT_THAT(files.read("t.json"), HasSubstr("traceEvents"));
+}
+
+TEST(Run, SettingsThatDoNotGoTogetherAreRefused) {
+  const Workspace files;
+  make_graph(files);
+  const auto refused = [&](const std::string& options) {
+    const Outcome run = files.dopp("run ffnn.json --budget 0.1 " + options);
+    EXPECT_EQ(run.exit_code, 2) << options;
+    return run.err;
+  };
+  EXPECT_THAT(refused("--engine threads --devices cpu:2 --clock virtual"),
+              HasSubstr("a virtual clock needs an emulated machine"));
+  EXPECT_THAT(refused("--engine threads --devices cpu:2 --time-scale 2"),
+              HasSubstr("only an emulated machine on the wall clock has a time scale"));
+  EXPECT_THAT(refused("--engine threads --devices 4xP100"), HasSubstr("cpu:N"));
+  EXPECT_THAT(refused("--engine gpu --devices cpu:2"), HasSubstr("--engine"));
+}
+
+TEST(Run, AGraphWithoutKernelsIsOnlyEmulated) {
+  const Workspace files;
+  ASSERT_EQ(files.dopp("graph generate random --family fft --nodes 20 -o g.json").exit_code, 0);
+  const Outcome threads = files.dopp("run g.json --engine threads --devices cpu:2 --budget 0.1");
+  EXPECT_EQ(threads.exit_code, 2);
+  EXPECT_THAT(threads.err, HasSubstr("carries no kernel call"));
+  EXPECT_EQ(
+      files.dopp("run g.json --engine emulated --devices uniform:2 --clock virtual --budget 0.1")
+          .exit_code,
+      0);
+}
+
+}  // namespace
+}  // namespace doppler::golden
