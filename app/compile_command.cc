@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,15 +18,26 @@
 namespace doppler::app {
 namespace {
 
-study::FoundPlan planned(const tra::Program& program, const CompileOptions& options) {
+// Those of the preset, or a number of shards on devices like A100s.
+std::shared_ptr<const device::Topology> topology_for(const CompileOptions& options) {
+  return std::make_shared<const device::Topology>(device::topology_from_spec(
+      options.devices.empty() ? fmt::format("{}xA100", options.shards) : options.devices));
+}
+
+bool has_figures(const device::Topology& topology) {
+  for (const device::DeviceKind& kind : topology.kinds()) {
+    if (!kind.peak_flops || !kind.memory_bandwidth) return false;
+  }
+  return true;
+}
+
+study::FoundPlan planned(const tra::Program& program, const CompileOptions& options,
+                         const std::shared_ptr<const device::Topology>& topology) {
   api::CompileOptions settings{.train = options.train};
   if (!options.parts.empty()) settings.parts = options.parts;
   if (options.optimizer) settings.optimizer = *options.optimizer;
   if (options.rate) settings.rate = *options.rate;
-  // A number of shards: for devices like A100s.
-  return api::compile(
-      program, options.devices.empty() ? fmt::format("{}xA100", options.shards) : options.devices,
-      settings);
+  return api::compile(program, topology, settings);
 }
 
 // `source` is where the program comes from, for messages.
@@ -36,10 +48,17 @@ void compile(const tra::Program& program, const std::string& source, const Compi
     if (options.rate) print_warning("--rate means nothing without --train");
   }
   const import::Format format = output_format(output);
+  const auto topology = topology_for(options);
+  if (!has_figures(*topology)) {
+    print_warning(
+        fmt::format("nothing is known of the speed of {}: planned by guesses, and placing"
+                    " the graph needs devices with figures",
+                    options.devices));
+  }
   ProgressLine progress("compiling " + program.name);
   const study::FoundPlan found = [&] {
     try {
-      return planned(program, options);
+      return planned(program, options, topology);
     } catch (const InputError& error) {
       throw InputError(fmt::format("{}: {}", source, error.what()));
     }

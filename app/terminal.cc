@@ -27,7 +27,9 @@ std::string harmless(std::string_view text, bool keep_lines) {
   std::string result(text);
   std::replace_if(
       result.begin(), result.end(),
-      [&](char c) { return static_cast<unsigned char>(c) < 0x20 && !(keep_lines && c == '\n'); },
+      [&](char c) {
+        return static_cast<unsigned char>(c) < 0x20 && !(keep_lines && (c == '\n' || c == '\t'));
+      },
       '?');
   return result;
 }

@@ -39,8 +39,14 @@ std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
 
 study::FoundPlan compile(const tra::Program& program, const std::string& devices,
                          const CompileOptions& options) {
-  const auto topology =
-      std::make_shared<const device::Topology>(device::topology_from_spec(devices));
+  return compile(program,
+                 std::make_shared<const device::Topology>(device::topology_from_spec(devices)),
+                 options);
+}
+
+study::FoundPlan compile(const tra::Program& program,
+                         std::shared_ptr<const device::Topology> topology,
+                         const CompileOptions& options) {
   const tra::Computation computation = options.train
                                            ? tra::training(program, options.optimizer, options.rate)
                                            : tra::forward(program);

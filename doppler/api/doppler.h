@@ -1,9 +1,8 @@
 // Doppler's front door for programs that embed it: one header, one call.
 //
 //   graph::GraphBuilder builder;  …  graph::Graph graph = std::move(builder).build();
-//   study::Result result = api::place(std::move(graph), "4xA100", {.run = {.budget_seconds
-//   = 2.0}}); result.placement.device[node.index()], result.figures.nominal, result.bound,
-//   result.gap
+//   study::Result result = api::place(std::move(graph), "4xA100");
+//   result.placement.device[node.index()], result.figures.nominal, result.bound, result.gap
 //
 // Everything here is thread safe. Errors are those of doppler/base/error.h.
 #pragma once
@@ -55,6 +54,9 @@ struct CompileOptions {
 // A tensor program, parsed (tra/program_text.h) or built (tra/operations.h), as a graph of kernels
 // that is split for these devices.
 study::FoundPlan compile(const tra::Program& program, const std::string& devices,
+                         const CompileOptions& options = {});
+study::FoundPlan compile(const tra::Program& program,
+                         std::shared_ptr<const device::Topology> topology,
                          const CompileOptions& options = {});
 
 study::Result place(const cost::Problem& problem, const PlaceOptions& options = {});

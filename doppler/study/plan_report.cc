@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -76,7 +77,10 @@ std::string plan_text(const FoundPlan& found) {
                       found.machine.devices, format_time(plan.cost().compute_seconds, "s"),
                       format_bytes(plan.cost().moved_bytes),
                       format_time(plan.predicted_seconds(), "s"));
-  if (found.simulated_seconds) {
+  if (found.simulated_seconds && std::isinf(*found.simulated_seconds)) {
+    text += fmt::format("none of {} plans fits into memory when placed quickly\n",
+                        found.simulated_plans);
+  } else if (found.simulated_seconds) {
     text += fmt::format("simulated, quickly placed: {}, the best of {} plans\n",
                         format_time(*found.simulated_seconds, "s"), found.simulated_plans);
   }
@@ -90,7 +94,7 @@ void write_plan(JsonWriter& json, const FoundPlan& found) {
       .field("predicted_seconds", plan.predicted_seconds())
       .field("compute_seconds", plan.cost().compute_seconds)
       .field("moved_bytes", plan.cost().moved_bytes);
-  if (found.simulated_seconds) {
+  if (found.simulated_seconds && std::isfinite(*found.simulated_seconds)) {
     json.field("simulated_seconds", *found.simulated_seconds)
         .field("simulated_plans", static_cast<std::int64_t>(found.simulated_plans));
   }

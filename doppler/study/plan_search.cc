@@ -1,5 +1,7 @@
 #include "doppler/study/plan_search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -16,10 +18,12 @@ namespace {
 using tra::Parts;
 using tra::Plan;
 
-// Kernels in all graphs that are lowered, placed and simulated for one search, about a second of
-// work, and in one of them.
+// Kernels in all graphs that are lowered, placed and simulated: about ten microseconds each. Starts
+// are few, so that they may be large; a search from them goes through many.
+constexpr double kMostStartNodes = 600'000;
 constexpr double kMostNodes = 150'000;
-constexpr double kLargestGraph = 20'000;
+// More than this is taken for a slip: such a graph needs tens of gigabytes.
+constexpr double kMostKernels = 1e7;
 constexpr std::size_t kStarts = 8;  // plans by name that the search begins with
 // A plan must be better by this share to replace one that was found before: what was found first is
 // simpler.
@@ -35,25 +39,25 @@ class PlanSearch {
         planner_(computation.relations(), tra::machine_of(*topology_), computation.updates()),
         placer_(place::make_enumerative()),
         simulates_(has_costs()) {
-    std::int64_t left = planner_.model().machine().devices;
-    for (std::int64_t prime = 2; left > 1; ++prime) {
-      for (; left % prime == 0; left /= prime) factors_.insert(prime);
+    for (const std::int64_t prime : tra::prime_factors(planner_.model().machine().devices)) {
+      factors_.insert(prime);
+    }
+    for (const tra::Dimension& dimension : planner_.main_dimensions()) {
+      sizes_.emplace(dimension.name, dimension.size);
     }
   }
 
   FoundPlan run() {
-    consider(planner_.best());
-    for (const PlanModel::Operation& operation : planner_.model().operations()) {
-      if (operation.product) add_names(operation);
-    }
+    const std::vector<Parts> named_starts = starts();
+    consider(planner_.best(named_starts));
     for (const tra::PlannedOperation& operation : best_->plan.operations()) {
       least_parts_.push_back(parts_of(operation));
     }
-    if (!best_->simulated_seconds) return std::move(*best_);
     std::vector<Named> named;
-    for (const Parts& start : starts()) {
+    for (const Parts& start : named_starts) {
       if (const auto seconds = consider_named(start)) named.push_back({start, *seconds});
     }
+    most_nodes_ = kMostNodes;
     // The better half of the starts gets more parts where that helps; the best of what comes of it
     // is worked on while it improves.
     keep_best(named, kStarts / 2);
@@ -75,18 +79,14 @@ class PlanSearch {
     for (const device::DeviceKind& kind : topology_->kinds()) {
       if (!kind.peak_flops || !kind.memory_bandwidth) return false;
     }
+    for (std::size_t c = 0; c < topology_->channel_count(); ++c) {
+      if (!topology_->channel(ChannelId::of(c)).bandwidth) return false;
+    }
     return true;
   }
 
-  void add_names(const PlanModel::Operation& operation) {
-    for (std::size_t d = 0; d < operation.dimensions.size(); ++d) {
-      const auto& [name, size, parts] = operation.dimensions[d];
-      if (operation.splits[d] && size > 1) sizes_.emplace(name, size);
-    }
-  }
-
   bool may_simulate(double nodes) const {
-    return simulates_ && nodes <= kLargestGraph && spent_nodes_ + nodes <= kMostNodes;
+    return simulates_ && spent_nodes_ + nodes <= most_nodes_;
   }
 
   static double parts_of(const tra::PlannedOperation& operation) {
@@ -95,17 +95,12 @@ class PlanSearch {
     return parts;
   }
 
-  // Seconds of a plan, simulated where the graph is small enough, and else predicted. Keeps it
-  // where it is the best so far.
+  // Seconds of a plan, where its graph is small enough to be simulated. Keeps it where it is the
+  // best so far: what was simulated goes before what was only predicted.
   std::optional<double> consider(Plan plan) {
     if (!may_simulate(plan.cost().nodes)) {
-      if (best_ && best_->simulated_seconds) return std::nullopt;  // no way to compare the two
-      const double seconds = plan.predicted_seconds();
-      if (!best_ || seconds < best_->plan.predicted_seconds() * (1.0 - kLeastGain)) {
-        tra::Lowered lowered = lower(computation_, plan.sharding(), kernels_);
-        best_.emplace(planner_.model().machine(), std::move(plan), std::move(lowered));
-      }
-      return seconds;
+      if (!best_) keep(std::move(plan), std::nullopt);
+      return std::nullopt;
     }
     spent_nodes_ += plan.cost().nodes;
     ++simulated_plans_;
@@ -117,13 +112,19 @@ class PlanSearch {
     }
     return seconds;
   }
+  void keep(Plan plan, std::optional<double> seconds) {
+    tra::Lowered lowered = lower(computation_, plan.sharding(), kernels_);
+    best_.emplace(planner_.model().machine(), std::move(plan), std::move(lowered), seconds);
+  }
 
   double simulated(tra::Lowered& lowered) const {
     // Lent to the problem for the time being: graphs are too large to copy for every plan.
     const auto graph = std::make_shared<graph::Graph>(std::move(lowered.graph));
     double seconds = cost::kInfinity;
     try {
-      const cost::Problem problem(graph, topology_);
+      const cost::Problem problem(
+          graph, topology_,
+          {.costs = cost::CostSource::kRoofline, .links = cost::LinkMode::kChannel});
       seconds =
           sim::Simulator(problem).makespan(placer_->place(problem, {}).placement, cost::kInfinity);
     } catch (const InfeasibleError&) {  // too little memory
@@ -170,9 +171,7 @@ class PlanSearch {
     }
     grids.merge(lines);
     std::vector<std::pair<double, Parts>> ranked;
-    for (const Parts& parts : grids) {
-      ranked.emplace_back(planner_.by_name(parts).predicted_seconds(), parts);
-    }
+    for (const Parts& parts : grids) ranked.emplace_back(predicted(parts), parts);
     std::sort(ranked.begin(), ranked.end());
     std::vector<Parts> result;
     for (std::size_t i = 0; i < std::min(ranked.size(), kStarts); ++i) {
@@ -187,15 +186,7 @@ class PlanSearch {
     const std::int64_t devices = planner_.model().machine().devices;
     Parts parts{{name, std::min(devices, sizes_.at(name))}};
     for (std::size_t round = 0; round < sizes_.size(); ++round) {
-      const Plan plan = planner_.by_name(parts);
-      const PlanModel::Operation* largest = nullptr;
-      for (std::size_t i = 0; i < least_parts_.size(); ++i) {
-        const PlanModel::Operation& operation = planner_.model().operations()[i];
-        if (operation.product && parts_of(plan.operations()[i]) < least_parts_[i] &&
-            (!largest || operation.flops > largest->flops)) {
-          largest = &operation;
-        }
-      }
+      const PlanModel::Operation* largest = largest_unsplit(parts);
       if (!largest) break;
       std::optional<std::pair<double, Parts>> best;
       for (std::size_t d = 0; d < largest->dimensions.size(); ++d) {
@@ -203,13 +194,38 @@ class PlanSearch {
         if (!largest->splits[d] || dimension.size == 1 || parts.contains(dimension.name)) continue;
         Parts more = parts;
         more.emplace(dimension.name, std::min(devices, dimension.size));
-        const double seconds = planner_.by_name(more).predicted_seconds();
+        const double seconds = predicted(more);
         if (!best || seconds < best->first) best = {seconds, std::move(more)};
       }
       if (!best) break;
       parts = std::move(best->second);
     }
     return parts;
+  }
+  // The product with the most work that has fewer parts than there are devices though one more of
+  // its dimensions could be split.
+  const PlanModel::Operation* largest_unsplit(const Parts& parts) const {
+    const auto devices = static_cast<double>(planner_.model().machine().devices);
+    const PlanModel::Operation* largest = nullptr;
+    for (const PlanModel::Operation& operation : planner_.model().operations()) {
+      if (!operation.product || (largest && operation.flops <= largest->flops)) continue;
+      double count = operation.blocks;
+      bool more = false;
+      for (std::size_t d = 0; d < operation.dimensions.size(); ++d) {
+        const tra::Dimension& dimension = operation.dimensions[d];
+        const auto found = parts.find(dimension.name);
+        if (!operation.splits[d] || dimension.size == 1) continue;
+        more |= found == parts.end();
+        if (found != parts.end()) {
+          count *= static_cast<double>(std::min(found->second, dimension.size));
+        }
+      }
+      if (count < devices && more) largest = &operation;
+    }
+    return largest;
+  }
+  double predicted(const Parts& parts) const {
+    return planner_.predict(parts).seconds(planner_.model().machine());
   }
 
   static void keep_best(std::vector<Named>& named, std::size_t count) {
@@ -281,7 +297,7 @@ class PlanSearch {
   std::vector<double> least_parts_;            // by operation of the model
   std::set<Parts> seen_;
   std::optional<FoundPlan> best_;
-  double spent_nodes_ = 0.0;
+  double spent_nodes_ = 0.0, most_nodes_ = kMostStartNodes;
   std::size_t simulated_plans_ = 0;
 };
 
@@ -297,6 +313,11 @@ FoundPlan given_plan(const tra::Computation& computation, const tra::Machine& ma
                      const tra::Parts& parts, const kernel::Registry& kernels) {
   std::vector<std::string> notes = check_parts(parts, computation);
   Plan plan = tra::Planner(computation.relations(), machine, computation.updates()).by_name(parts);
+  if (plan.cost().nodes > kMostKernels) {
+    throw InputError(
+        fmt::format("this sharding makes about {:.0f} kernels, more than {:.0f}: split less",
+                    plan.cost().nodes, kMostKernels));
+  }
   tra::Lowered lowered = lower(computation, plan.sharding(), kernels);
   return {.machine = machine,
           .plan = std::move(plan),

@@ -78,10 +78,16 @@ class ReverseMode {
   }
 
  private:
+  // Gradients are called after what they are gradients of.
+  static Relation named_for(const Relation& operand, const Relation& gradient,
+                            const char* suffix = ".grad") {
+    return operand->name.empty() ? gradient : named(gradient, operand->name + suffix);
+  }
+
   void add_to(const Relation& operand, const Relation& gradient) {
-    const Relation matched = match(gradient, operand->type);
+    const Relation matched = named_for(operand, match(gradient, operand->type));
     const auto [at, first] = gradient_.emplace(operand.get(), matched);
-    if (!first) at->second = add(at->second, matched);
+    if (!first) at->second = named_for(operand, add(at->second, matched), ".grad.sum");
   }
 
   void back(const Relation& r, const Relation& g) {
@@ -154,11 +160,11 @@ class ReverseMode {
       add_to(a, product_like(g, b, a));
       add_to(b, product_like(g, a, b));
     } else if (name == "div") {
-      const Relation quotient = divide(g, b);
+      const Relation quotient = named_for(a, divide(g, b));
       add_to(a, quotient);
       add_to(b, scale(product_like(quotient, r, b), -1.0));
     } else if (name == "max") {
-      const Relation to_a = multiply(g, elementwise("greater_equal", a, b));
+      const Relation to_a = named_for(a, multiply(g, elementwise("greater_equal", a, b)));
       add_to(a, to_a);
       add_to(b, subtract(g, to_a));
     } else if (name == "equal" || name == "greater_equal") {

@@ -15,7 +15,7 @@ struct Machine {
   double launch_seconds = 5e-6;    // per kernel
 };
 
-// The slowest device and the least bandwidth between any two stand for all of them.
+// The slowest device and the slowest link of the first one stand for all of them.
 Machine machine_of(const device::Topology& topology);
 
 }  // namespace doppler::tra

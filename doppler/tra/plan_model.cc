@@ -61,8 +61,16 @@ PlanModel::PlanModel(std::span<const Relation> roots, const Machine& machine,
     }
   }
   for (const auto& [value, parameter] : updates) {
-    operations_[index_.at(value.get())].updates =
-        static_cast<std::ptrdiff_t>(index_.at(parameter.get()));
+    const std::size_t updated = index_.at(parameter.get());
+    operations_[index_.at(value.get())].updates = static_cast<std::ptrdiff_t>(updated);
+    const std::size_t update = index_.at(value.get());
+    const auto& uses = operations_[updated].uses;
+    const auto reads = static_cast<double>(std::count_if(
+        uses.begin(), uses.end(), [&](const Use& use) { return use.consumer != update; }));
+    for (const Use& use : uses) {
+      if (use.consumer == update) continue;
+      operations_[use.consumer].operands[use.operand].update_share = 1.0 / reads;
+    }
   }
 }
 
@@ -136,7 +144,7 @@ PlanModel::Operand PlanModel::trace(const Relation& operand) const {
 }
 
 PlanCost PlanModel::cost(const Operation& operation, const Choice& mine) const {
-  if (operation.source) return {};
+  if (operation.source || operation.blocks == 0.0) return {};
   const auto devices = static_cast<double>(machine_.devices);
   const double parts = operation.blocks * product(mine);
   double largest = 1.0 / operation.blocks;  // share of the largest part
@@ -196,10 +204,14 @@ PlanCost PlanModel::cost(const Operand& operand, const Choice& mine, const Choic
     }
     others *= static_cast<double>(after);
   }
+  const double needed = copies(operand, mine);
   if (!operand.from_source) {
-    const double needed = copies(operand, mine);
     cost.moved_bytes = operand.bytes * (cost.nodes > 0.0 ? needed : needed - 1.0);
+  } else if (cost.nodes > 0.0) {  // split anew on one device, then sent to the others
+    cost.moved_bytes = operand.bytes * (needed - 1.0);
   }
+  // The new value of a parameter goes wherever the parameter is used.
+  cost.moved_bytes += operand.update_share * operand.bytes * (needed - 1.0);
   return cost;
 }
 

@@ -45,6 +45,9 @@ class PlanModel {
     std::vector<std::size_t> there;  // in the producer's
     double bytes;
     bool from_source;  // inputs are wherever they are used
+    // Of a parameter that is updated: this use's share in delivering its new value, 1 / uses other
+    // than the update itself.
+    double update_share = 0.0;
   };
   struct Use {
     std::size_t consumer, operand;

@@ -1,7 +1,7 @@
 #include "doppler/tra/planning.h"
 
 #include <algorithm>
-#include <set>
+#include <cmath>
 
 #include "doppler/base/error.h"
 
@@ -13,15 +13,8 @@ using Operand = PlanModel::Operand;
 
 // Sweeps over all operations; few programs need more than three until nothing changes.
 constexpr int kMostSweeps = 8;
-
-std::vector<std::int64_t> prime_factors(std::int64_t n) {
-  std::vector<std::int64_t> result;
-  for (std::int64_t p = 2; p * p <= n; ++p) {
-    for (; n % p == 0; n /= p) result.push_back(p);
-  }
-  if (n > 1) result.push_back(n);
-  return result;
-}
+// Ways to split one operation: tables have the square of it.
+constexpr std::size_t kMostChoices = 400;
 
 std::vector<Choice> named_choices(const PlanModel& model, const Parts& parts) {
   std::vector<Choice> result;
@@ -44,7 +37,7 @@ std::vector<Choice> named_choices(const PlanModel& model, const Parts& parts) {
 // are shared by operations that look the same.
 class Optimizer {
  public:
-  Optimizer(const PlanModel& model, std::int64_t parts) : model_(model), parts_(parts) {
+  explicit Optimizer(const PlanModel& model) : model_(model), parts_(model.machine().devices) {
     for (const Operation& operation : model.operations()) {
       list_.push_back(list_for(operation));
       own_.push_back(own_table(operation, list_.back()));
@@ -61,14 +54,9 @@ class Optimizer {
     }
   }
 
-  std::vector<Choice> best() {
+  std::vector<Choice> best(std::span<const Parts> named) {
     std::vector<std::vector<std::size_t>> starts{programmed()};
-    std::set<std::string> names;
-    for (const Operation& operation : model_.operations()) {
-      if (!operation.product) continue;
-      for (const Dimension& dimension : operation.dimensions) names.insert(dimension.name);
-    }
-    for (const std::string& name : names) starts.push_back(greedy({{name, parts_}}));
+    for (const Parts& parts : named) starts.push_back(greedy(parts));
     std::vector<std::size_t> best;
     double least = 0.0;
     for (std::vector<std::size_t>& start : starts) {
@@ -98,38 +86,74 @@ class Optimizer {
       key.push_back(operation.splits[d] ? static_cast<double>(operation.dimensions[d].size) : 1.0);
     }
     const auto [at, fresh] = list_index_.emplace(std::move(key), lists_.size());
-    if (fresh) {
-      std::vector<std::int64_t> factors = prime_factors(parts_);
-      if (operation.product) {  // the program's own keys may be parts enough already
-        double parts = operation.blocks * static_cast<double>(parts_);
-        while (!factors.empty() &&
-               parts / static_cast<double>(factors.back()) >= static_cast<double>(parts_)) {
-          parts /= static_cast<double>(factors.back());
-          factors.pop_back();
-        }
-      }
-      std::set<Choice> found;
-      for (;; factors.pop_back()) {
-        Choice choice(operation.dimensions.size(), 1);
-        distribute(operation, factors, 0, choice, found);
-        if (factors.empty() || (operation.product && !found.empty())) break;
-      }
-      lists_.emplace_back(found.begin(), found.end());
-    }
+    if (fresh) lists_.push_back(choices_for(operation));
     return at->second;
   }
+  std::vector<Choice> choices_for(const Operation& operation) const {
+    std::vector<Choice> found;
+    // Where there are very many ways, those that split few dimensions.
+    for (const std::size_t most_split :
+         {operation.dimensions.size(), std::size_t{3}, std::size_t{2}, std::size_t{1}}) {
+      found.clear();
+      operation.product ? add_product_choices(operation, most_split, found)
+                        : add_all_choices(operation, most_split, found);
+      if (found.size() <= kMostChoices) break;
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
+  }
+  // As many parts as wanted, or the next number of which shapes allow it; where they allow none,
+  // as many as they do.
+  void add_product_choices(const Operation& operation, std::size_t most_split,
+                           std::vector<Choice>& found) const {
+    double most = operation.blocks;
+    for (std::size_t d = 0; d < operation.dimensions.size(); ++d) {
+      if (operation.splits[d]) most *= static_cast<double>(operation.dimensions[d].size);
+    }
+    // The program's own keys are parts already.
+    const auto wanted = static_cast<std::int64_t>(
+        std::ceil(static_cast<double>(parts_) / std::max(operation.blocks, 1.0)));
+    const std::int64_t last = most >= static_cast<double>(parts_) ? 2 * wanted : wanted;
+    for (std::int64_t parts = wanted; parts <= last && found.empty(); ++parts) {
+      distribute(operation, prime_factors(parts), most_split, found);
+    }
+    for (std::vector<std::int64_t> factors = prime_factors(wanted); found.empty();
+         factors.pop_back()) {
+      distribute(operation, factors, most_split, found);
+    }
+  }
+  // Any number of parts that divides the wanted one.
+  void add_all_choices(const Operation& operation, std::size_t most_split,
+                       std::vector<Choice>& found) const {
+    for (std::int64_t parts = 1; parts <= parts_; ++parts) {
+      if (parts_ % parts == 0) distribute(operation, prime_factors(parts), most_split, found);
+    }
+  }
+  // Every way to give the factors to dimensions. Equal ones go to dimensions in rising order, so
+  // that nothing is found twice.
   static void distribute(const Operation& operation, const std::vector<std::int64_t>& factors,
-                         std::size_t next, Choice& choice, std::set<Choice>& found) {
+                         std::size_t most_split, std::vector<Choice>& found) {
+    Choice choice(operation.dimensions.size(), 1);
+    distribute_from(operation, factors, 0, 0, most_split, choice, found);
+  }
+  static void distribute_from(const Operation& operation, const std::vector<std::int64_t>& factors,
+                              std::size_t next, std::size_t from, std::size_t may_split,
+                              Choice& choice, std::vector<Choice>& found) {
+    if (found.size() > kMostChoices) return;
     if (next == factors.size()) {
-      found.insert(choice);
+      found.push_back(choice);
       return;
     }
-    for (std::size_t d = 0; d < choice.size(); ++d) {
-      if (!operation.splits[d] || choice[d] * factors[next] > operation.dimensions[d].size) {
+    const bool repeats = next > 0 && factors[next] == factors[next - 1];
+    for (std::size_t d = repeats ? from : 0; d < choice.size(); ++d) {
+      const bool fresh = choice[d] == 1;
+      if (!operation.splits[d] || (fresh && may_split == 0) ||
+          choice[d] * factors[next] > operation.dimensions[d].size) {
         continue;
       }
       choice[d] *= factors[next];
-      distribute(operation, factors, next + 1, choice, found);
+      distribute_from(operation, factors, next + 1, d, may_split - (fresh ? 1 : 0), choice, found);
       choice[d] /= factors[next];
     }
   }
@@ -155,7 +179,7 @@ class Optimizer {
   // Rows: the operation's choices; columns: the producer's.
   std::size_t move_table(const Operand& operand, std::size_t mine, std::size_t theirs) {
     Key key{static_cast<double>(mine), static_cast<double>(theirs), operand.bytes,
-            operand.from_source ? -1.0 : -2.0};  // no index or size is negative
+            operand.update_share, operand.from_source ? -1.0 : -2.0};  // no index is negative
     for (const std::size_t d : operand.here) key.push_back(static_cast<double>(d));
     for (const std::size_t d : operand.there) key.push_back(static_cast<double>(d));
     const auto [at, fresh] = table_index_.emplace(std::move(key), tables_.size());
@@ -326,6 +350,15 @@ class Optimizer {
 
 }  // namespace
 
+std::vector<std::int64_t> prime_factors(std::int64_t n) {
+  std::vector<std::int64_t> result;
+  for (std::int64_t p = 2; p * p <= n; ++p) {
+    for (; n % p == 0; n /= p) result.push_back(p);
+  }
+  if (n > 1) result.push_back(n);
+  return result;
+}
+
 Plan::Plan(const PlanModel& model, std::span<const Choice> choices) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const Operation& operation = model.operations()[i];
@@ -360,12 +393,54 @@ Planner::Planner(std::span<const Relation> roots, const Machine& machine,
                  std::span<const std::pair<Relation, Relation>> updates)
     : model_(roots, machine, updates) {}
 
-Plan Planner::best(std::int64_t parts_per_device) const {
-  return Plan(model_, Optimizer(model_, parts_per_device * model_.machine().devices).best());
+Plan Planner::best(std::span<const Parts> starts) const {
+  std::vector<Parts> all;
+  for (const Dimension& dimension : main_dimensions()) {
+    all.push_back({{dimension.name, model_.machine().devices}});
+  }
+  all.insert(all.end(), starts.begin(), starts.end());
+  return Plan(model_, Optimizer(model_).best(all));
+}
+
+Dimensions Planner::main_dimensions() const {
+  struct Main {
+    double flops = 0.0;
+    std::int64_t size = 1;
+  };
+  std::map<std::string, Main> found;
+  for (const Operation& operation : model_.operations()) {
+    for (std::size_t d = 0; operation.product && d < operation.dimensions.size(); ++d) {
+      const Dimension& dimension = operation.dimensions[d];
+      if (!operation.splits[d] || dimension.size == 1) continue;
+      Main& main = found[dimension.name];
+      main.flops += operation.flops;
+      main.size = std::max(main.size, dimension.size);
+    }
+  }
+  std::vector<std::pair<std::string, Main>> ranked(found.begin(), found.end());
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.second.flops > b.second.flops; });
+  if (ranked.size() > kMostMainDimensions) ranked.resize(kMostMainDimensions);
+  Dimensions result;
+  for (const auto& [name, main] : ranked) result.push_back({name, main.size});
+  return result;
 }
 
 Plan Planner::by_name(const Parts& parts) const {
   return Plan(model_, named_choices(model_, parts));
+}
+
+PlanCost Planner::predict(const Parts& parts) const {
+  const std::vector<Choice> choices = named_choices(model_, parts);
+  PlanCost cost;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const Operation& operation = model_.operations()[i];
+    cost += model_.cost(operation, choices[i]);
+    for (const Operand& operand : operation.operands) {
+      cost += model_.cost(operand, choices[i], choices[operand.producer]);
+    }
+  }
+  return cost;
 }
 
 }  // namespace doppler::tra

@@ -47,6 +47,9 @@ class Plan {
   double seconds_ = 0.0;
 };
 
+// With repetition, in rising order; none for 1.
+std::vector<std::int64_t> prime_factors(std::int64_t n);
+
 class Planner {
  public:
   // `updates`: pairs of roots and parameters, which must be split alike.
@@ -57,12 +60,20 @@ class Planner {
 
   // The best plan found by dynamic programming over the operations, each producer's cost shared
   // among those that read it, and then by changing one operation at a time while that helps.
-  // Products have `parts_per_device` parts for each device, as far as shapes allow; other
-  // operations up to so many, where that pays. Deterministic.
-  Plan best(std::int64_t parts_per_device = 1) const;
+  // `starts`: plans by name of dimension to improve on, besides those that split one of the main
+  // dimensions only. Products have at least as many parts as there are devices, as far as shapes
+  // allow; other operations up to so many, where that pays. Deterministic.
+  Plan best(std::span<const Parts> starts = {}) const;
 
-  // The prediction for parts given by name of dimension. What cannot be split so is cut down.
+  // The dimensions along which products can be split, those that most work has first. A program may
+  // have very many names: no more than kMostMainDimensions.
+  static constexpr std::size_t kMostMainDimensions = 12;
+  Dimensions main_dimensions() const;
+
+  // The plan for parts given by name of dimension. What cannot be split so is cut down.
   Plan by_name(const Parts& parts) const;
+  // What it is predicted to cost, without making it.
+  PlanCost predict(const Parts& parts) const;
 
  private:
   PlanModel model_;

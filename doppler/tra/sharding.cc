@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "doppler/tra/operations.h"
 
@@ -22,6 +23,11 @@ class Sharder {
                                               ? label(e.kernel)
                                               : std::string(operator_name(e.op)),
                                           number);
+    // An operation is a meta-op: no two have the same name.
+    if (e.op != Operator::kInput && !names_.insert(name_).second) {
+      name_ = fmt::format("{}.{}", name_, number);
+      names_.insert(name_);
+    }
     done_.emplace(&e, named(split(e), name_));
   }
   const Relation& of(const Relation& relation) const { return done_.at(relation.get()); }
@@ -132,6 +138,7 @@ class Sharder {
   const Sharding& sharding_;
   std::unordered_map<const Expression*, Relation> done_;
   std::string name_;  // of the operation at hand
+  std::unordered_set<std::string> names_;
 };
 
 }  // namespace

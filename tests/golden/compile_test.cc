@@ -197,5 +197,40 @@ TEST(Compile, WhatAProgramLacksIsSaidOfItsFile) {
   EXPECT_EQ(files.dopp("graph compile w.tp --shards 2 -o out.json").exit_code, 0);
 }
 
+TEST(Compile, DevicesWithoutFiguresAreNamedInAWarning) {
+  const Workspace files;
+  files.write("p.tp", kProgram);
+  const Outcome made = files.dopp("graph compile p.tp --devices uniform:4 -o p.json");
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.err, HasSubstr("nothing is known of the speed of uniform:4"));
+}
+
+TEST(Compile, ErrorsOfTheDevicesAreNotThoseOfTheProgram) {
+  const Workspace files;
+  files.write("p.tp", kProgram);
+  files.write("t.json", "rubbish");
+  const Outcome made = files.dopp("graph compile p.tp --devices t.json -o p.json");
+  EXPECT_EQ(made.exit_code, 2);
+  EXPECT_THAT(made.err, Not(HasSubstr("p.tp")));
+}
+
+TEST(Compile, FarTooManyPartsAreRefused) {
+  const Workspace files;
+  const Outcome made =
+      files.dopp("graph generate chainmm --devices 8xV100 --shard i=300,j=300,k=300 -o p.json");
+  EXPECT_EQ(made.exit_code, 2);
+  EXPECT_THAT(made.err, HasSubstr("split less"));
+  EXPECT_FALSE(files.has("p.json"));
+}
+
+TEST(Compile, GradientsAreCalledAfterWhatTheyAreOf) {
+  const Workspace files;
+  files.write("p.tp", kProgram);
+  const Outcome made =
+      files.dopp("graph compile p.tp --devices 4xA100 --train --explain -o p.json");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("\nw.grad "));
+}
+
 }  // namespace
 }  // namespace doppler::golden

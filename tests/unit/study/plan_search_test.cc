@@ -6,10 +6,12 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/device/spec.h"
-#include "doppler/graph/graph_json.h"
 #include "doppler/place/methods.h"
 #include "doppler/sim/simulator.h"
+#include "doppler/tra/operations.h"
 #include "doppler/tra/workloads.h"
+#include "support/lowered.h"
+#include "support/programs.h"
 
 namespace doppler::study {
 namespace {
@@ -76,6 +78,44 @@ TEST(PlanSearch, GivesTheSameGraphEveryTime) {
   const FoundPlan a = find_plan(computation, topology, kernel::default_kernels());
   const FoundPlan b = find_plan(computation, topology, kernel::default_kernels());
   EXPECT_EQ(a.lowered.graph.hash(), b.lowered.graph.hash());
+}
+
+// What is searched for, splits of one dimension by many numbers among them, computes the same.
+TEST(PlanSearch, PlansComputeWhatTheInterpreterDoes) {
+  for (const std::string& name : test::small_programs()) {
+    SCOPED_TRACE(name);
+    const tra::Program program = test::small_program(name);
+    const FoundPlan found = find_plan(tra::training(program, tra::Optimizer::kSgd, 0.1),
+                                      machine("3xA100"), kernel::default_kernels());
+    ASSERT_GT(found.simulated_plans, 1u);
+    Rng rng(3);
+    test::Values before = test::program_inputs(program, rng);
+    test::Values after = before;
+    const double loss = test::DenseTraining(program, tra::Optimizer::kSgd, 0.1).step(after);
+    const test::LoweredRun<float> run(found.lowered, before);
+    EXPECT_LT(test::relative_error(run.root(0), {{loss}}), 1e-4);
+    for (const auto& [parameter, value] : run.updated()) {
+      EXPECT_LT(test::relative_error(value, after.at(parameter)), 1e-4) << parameter;
+    }
+  }
+}
+
+// Hundreds of names of dimensions, each in one place.
+TEST(PlanSearch, EndsWhateverTheProgram) {
+  tra::Computation computation{"apart", {}};
+  for (int i = 0; i < 150; ++i) {
+    const std::string n = std::to_string(i);
+    const auto tensor = [&](const std::string& tensor_name, const tra::Dimensions& dimensions) {
+      return tra::input(tensor_name + n, {{}, dimensions});
+    };
+    computation.roots.push_back(
+        {tra::contract(tensor("x", {{"a" + n, 64}, {"b" + n, 64}}),
+                       tensor("w", {{"b" + n, 64}, {"c" + n, 64}}), {"a" + n, "c" + n}),
+         "y" + n});
+  }
+  EXPECT_GE(find_plan(computation, machine("8xV100"), kernel::default_kernels())
+                .lowered.graph.node_count(),
+            8u * 150u);
 }
 
 // Without figures of the devices nothing can be simulated; the prediction decides.

@@ -130,5 +130,50 @@ TEST(Planning, NewValuesAreSplitLikeTheirParameters) {
   EXPECT_EQ(find_operation(found, "new").parts, find_operation(found, "w").parts);
 }
 
+TEST(Planning, ImprovesOnTheStartsThatItIsGiven) {
+  const Relation x = dense_input("x", {{"b", 512}, {"i", 256}});
+  const Relation w1 = dense_input("w1", {{"i", 256}, {"h", 1024}}, InputRole::kParameter);
+  const Relation w2 = dense_input("w2", {{"h", 1024}, {"i", 256}}, InputRole::kParameter);
+  const Relation y = contract(apply("silu", contract(x, w1, {"b", "h"})), w2, {"b", "i"});
+  const std::vector<Relation> roots =
+      gradients(sum(multiply(y, y), {"b", "i"}), std::vector{w1, w2});
+  const Planner planner(roots, machine(8));
+  for (const Parts& start : {Parts{{"b", 2}, {"h", 4}}, Parts{{"b", 4}, {"i", 2}},
+                             Parts{{"b", 2}, {"h", 2}, {"i", 2}}}) {
+    EXPECT_LE(planner.best(std::vector{start}).predicted_seconds(),
+              planner.by_name(start).predicted_seconds());
+  }
+}
+
+// No factor of 5 or 7 fits into a dimension of 3, but 6 and 9 parts do.
+TEST(Planning, ProductsHavePartsForAllDevicesWhereShapesAllowIt) {
+  const Relation x = dense_input("x", {{"b", 3}, {"i", 3}});
+  const Relation w = dense_input("w", {{"i", 3}, {"o", 3}}, InputRole::kParameter);
+  const Relation y = named(contract(x, w, {"b", "o"}), "y");
+  for (const std::int64_t devices : {4, 5, 7, 8, 10, 14}) {
+    std::int64_t parts = 1;
+    const Plan found = Planner(std::vector{y}, machine(devices)).best();
+    for (const auto& [name, count] : find_operation(found, "y").parts) parts *= count;
+    EXPECT_GE(parts, devices);
+  }
+}
+
+// Ways to split grow with the power of dimensions, and names of dimensions with the program.
+TEST(Planning, ManyDimensionsAndManyNamesArePlanned) {
+  Dimensions many;
+  for (int d = 0; d < 26; ++d) many.push_back({"d" + std::to_string(d), 2});
+  const Relation z = multiply(dense_input("x", many), dense_input("y", many));
+  EXPECT_EQ(Planner(std::vector{z}, machine(16)).best().operations().size(), 3u);
+
+  std::vector<Relation> apart;
+  for (int i = 0; i < 200; ++i) {
+    const std::string n = std::to_string(i);
+    apart.push_back(contract(dense_input("x" + n, {{"a" + n, 64}, {"b" + n, 64}}),
+                             dense_input("w" + n, {{"b" + n, 64}, {"c" + n, 64}}),
+                             {"a" + n, "c" + n}));
+  }
+  EXPECT_EQ(Planner(apart, machine(8)).best().operations().size(), 600u);
+}
+
 }  // namespace
 }  // namespace doppler::tra
