@@ -19,8 +19,9 @@ using tra::Parts;
 using tra::Plan;
 
 // Kernels in all graphs that are lowered, placed and simulated: about ten microseconds each. Starts
-// are few, so that they may be large; a search from them goes through many.
-constexpr double kMostStartNodes = 600'000;
+// are few, so that they may be large; a search from them goes through many. Where not even two can
+// be compared, none is simulated.
+constexpr double kMostStartNodes = 300'000;
 constexpr double kMostNodes = 150'000;
 // More than this is taken for a slip: such a graph needs tens of gigabytes.
 constexpr double kMostKernels = 1e7;
@@ -49,7 +50,9 @@ class PlanSearch {
 
   FoundPlan run() {
     const std::vector<Parts> named_starts = starts();
-    consider(planner_.best(named_starts));
+    Plan planned = planner_.best(named_starts);
+    simulates_ &= 2.0 * planned.cost().nodes <= kMostStartNodes;
+    consider(std::move(planned));
     for (const tra::PlannedOperation& operation : best_->plan.operations()) {
       least_parts_.push_back(parts_of(operation));
     }

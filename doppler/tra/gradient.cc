@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "doppler/base/error.h"
 #include "doppler/tra/operations.h"
@@ -78,10 +79,14 @@ class ReverseMode {
   }
 
  private:
-  // Gradients are called after what they are gradients of.
-  static Relation named_for(const Relation& operand, const Relation& gradient,
-                            const char* suffix = ".grad") {
-    return operand->name.empty() ? gradient : named(gradient, operand->name + suffix);
+  // Gradients are called after what they are gradients of, after the first where they are those of
+  // several.
+  Relation named_for(const Relation& operand, const Relation& gradient,
+                     const char* suffix = ".grad") {
+    if (operand->name.empty() || !gradient->name.empty()) return gradient;
+    const auto [at, fresh] =
+        named_.try_emplace(gradient.get(), gradient, named(gradient, operand->name + suffix));
+    return at->second.second;
   }
 
   void add_to(const Relation& operand, const Relation& gradient) {
@@ -217,6 +222,8 @@ class ReverseMode {
   }
 
   std::unordered_map<const Expression*, Relation> gradient_;
+  // By what has no name: itself, kept so that its address stays its own, and the same with one.
+  std::unordered_map<const Expression*, std::pair<Relation, Relation>> named_;
 };
 
 }  // namespace
