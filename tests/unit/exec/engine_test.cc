@@ -149,5 +149,41 @@ TEST(Engine, RefusesAPlacementThatDoesNotFit) {
               testing::HasSubstr("does not fit into memory: "));
 }
 
+// A node that sleeps far longer than the watchdog waits stands for one that hangs: the run fails
+// with its name, and the engine says so from then on.
+TEST(Engine, ANodeThatHangsIsNamedAndNothingRunsAfterIt) {
+  graph::GraphBuilder builder;
+  builder.add_node({.name = "quick", .time = 1e-3});
+  builder.add_node({.name = "stuck", .time = 1.0});
+  const auto problem = std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(std::move(builder).build()),
+      std::make_shared<const device::Topology>(device::topology_from_spec("uniform:2")));
+  Engine engine(problem, {.machine = Machine::kEmulated,
+                          .computes = false,
+                          .time_scale = 1.0,
+                          .watchdog_seconds = 0.1});
+  engine.load(schedule::with_b_levels(*problem, {DeviceId(0), DeviceId(1)}));
+  EXPECT_THAT(test::error_of<InfeasibleError>([&] { engine.run(); }),
+              testing::HasSubstr("node 'stuck' on"));
+  EXPECT_THAT(test::error_of<InfeasibleError>([&] { engine.run(); }),
+              testing::HasSubstr("cannot run any more"));
+}
+
+TEST(Engine, RandomGraphsInRandomOrderAlwaysEnd) {
+  const auto problem = small_training("cpu:4");
+  const Values values = random_values(problem->graph(), 5);
+  const Values expected = Reference(problem->graph(), values).step();
+  Engine engine(problem, {.choice = schedule::Choice::kRandom});
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    engine.load(random_placement(*problem, seed));
+    engine.set(values);
+    engine.run(seed);
+    const Values found = engine.results();
+    for (const auto& [tensor, value] : expected) {
+      ASSERT_EQ(found.at(tensor), value) << "seed " << seed;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace doppler::exec
