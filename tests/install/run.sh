@@ -15,6 +15,7 @@ trap 'rm -rf "$work"' EXIT
 "$work/user/one_module"
 "$work/user/embed"
 "$work/user/tensor_program"
+"$work/user/engine"
 "$work/prefix/bin/dopp" --version
 # The installed headers must be those that were used, and no header may be left behind.
 (cd "$here/../.." && find doppler -name '*.h' | sort) >"$work/expected"
