@@ -578,6 +578,9 @@ class Parser {
     run->add_flag("--check", execute.check, "Compare all results with the serial runner's");
     run->add_flag("--check-finite", execute.check_finite,
                   "Fail where a result is not a finite number");
+    add_choice<schedule::Mode>(
+        *run, "--mode", kModes, [&execute](schedule::Mode m) { execute.mode = m; },
+        "Work-conserving or level by level (default wc)", "wc|sync");
     add_choice<schedule::Choice>(
         *run, "--choice", kChoices, [&execute](schedule::Choice c) { execute.choice = c; },
         "Which ready node goes first (default priority)", "priority|fifo|random");

@@ -6,14 +6,16 @@
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/graph/levels.h"
 
 namespace doppler::exec {
 
 using schedule::Choice;
 
 Core::Core(const cost::Problem& problem, const schedule::Placement& placement, const Wiring& wiring,
-           Choice choice, const StartOrder* order)
-    : problem_(problem), placement_(placement), wiring_(wiring), choice_(choice) {
+           Rules rules, const StartOrder* order)
+    : problem_(problem), placement_(placement), wiring_(wiring), rules_(rules) {
+  if (rules.mode == schedule::Mode::kSynchronous) find_levels();
   if (order) admission_.emplace(problem, placement, wiring, *order);
   const std::size_t devices = problem.device_count();
   ready_.resize(devices);
@@ -69,6 +71,54 @@ void Core::begin(std::uint64_t seed) {
     arrive(NodeId::of(v), 0.0);
   }
   for (const TensorId tensor : problem_.homed()) publish(tensor, 0.0);
+  phase_ = phase_left_ = 0;
+  if (rules_.mode == schedule::Mode::kSynchronous) next_phase(0.0);
+}
+
+void Core::find_levels() {
+  if (problem_.links() == cost::LinkMode::kFree) {
+    throw ParameterError("synchronous runs need links with channels");
+  }
+  const graph::Levels levels = graph::compute_levels(problem_.graph());
+  std::vector<std::size_t> level(problem_.node_count());
+  for (std::size_t l = 0; l < levels.depth(); ++l) {
+    for (const NodeId node : levels.nodes[l]) level[node.index()] = l;
+  }
+  level_nodes_ = Csr<NodeId>::build(levels.depth(), [&](const auto& visit) {
+    for (std::size_t v = 0; v < level.size(); ++v) visit(level[v], NodeId::of(v));
+  });
+  // With the first level that needs it; a new value of a parameter as soon as it is there.
+  level_transfers_ = Csr<TransferIndex>::build(levels.depth() + 1, [&](const auto& visit) {
+    for (std::size_t i = 0; i < wiring_.transfers().size(); ++i) {
+      const auto index = static_cast<TransferIndex>(i);
+      const Transfer& transfer = wiring_.transfers()[i];
+      std::size_t first = levels.depth();
+      for (const NodeId node : wiring_.waiting(index)) first = std::min(first, level[node.index()]);
+      for (const NodeId reader : problem_.update_readers(transfer.tensor)) {
+        if (placement_.device[reader.index()] != transfer.to) continue;
+        first = level[problem_.graph().producer(transfer.tensor).index()] + 1;
+      }
+      visit(first, index);
+    }
+  });
+}
+
+void Core::next_phase(double now) {
+  while (phase_left_ == 0 && phase_ < 2 * level_nodes_.rows() + 1) {
+    const std::size_t level = phase_ / 2;
+    if (phase_++ % 2 == 0) {
+      for (const TransferIndex transfer : level_transfers_[level]) make_startable(transfer, now);
+      phase_left_ = level_transfers_[level].size();
+    } else {
+      for (const NodeId node : level_nodes_[level]) make_ready(node, now);
+      phase_left_ = level_nodes_[level].size();
+    }
+  }
+}
+
+void Core::item_ended(double now) {
+  --left_;
+  if (rules_.mode == schedule::Mode::kSynchronous && --phase_left_ == 0) next_phase(now);
 }
 
 void Core::touch(DeviceId device) {
@@ -84,13 +134,13 @@ void Core::forget_touched() {
 
 void Core::put(std::vector<Entry>& queue, Entry entry) const {
   queue.push_back(entry);
-  if (choice_ != Choice::kRandom) std::push_heap(queue.begin(), queue.end(), worse);
+  if (rules_.choice != Choice::kRandom) std::push_heap(queue.begin(), queue.end(), worse);
 }
 
 template <class Fits>
 std::optional<std::size_t> Core::best(const std::vector<Entry>& queue, const Fits& fits) {
   if (queue.empty()) return std::nullopt;
-  if (choice_ == Choice::kRandom) {
+  if (rules_.choice == Choice::kRandom) {
     fitting_.clear();
     for (std::size_t i = 0; i < queue.size(); ++i) {
       if (fits(queue[i].id)) fitting_.push_back(i);
@@ -108,36 +158,43 @@ std::optional<std::size_t> Core::best(const std::vector<Entry>& queue, const Fit
 
 std::uint32_t Core::remove(std::vector<Entry>& queue, std::size_t position) const {
   const std::uint32_t id = queue[position].id;
-  if (choice_ != Choice::kRandom && position == 0) {
+  if (rules_.choice != Choice::kRandom && position == 0) {
     std::pop_heap(queue.begin(), queue.end(), worse);
     queue.pop_back();
     return id;
   }
   queue[position] = queue.back();
   queue.pop_back();
-  if (choice_ != Choice::kRandom) std::make_heap(queue.begin(), queue.end(), worse);
+  if (rules_.choice != Choice::kRandom) std::make_heap(queue.begin(), queue.end(), worse);
   return id;
 }
 
-void Core::arrive(NodeId node, double now) {
-  if (--missing_[node.index()] > 0) return;
+void Core::make_ready(NodeId node, double now) {
   const DeviceId device = placement_.device[node.index()];
-  const double key = choice_ == Choice::kFifo ? -now : placement_.priority[node.index()];
+  const double key = rules_.choice == Choice::kFifo ? -now : placement_.priority[node.index()];
   put(ready_[device.index()], {key, node.value()});
   touch(device);
 }
 
+void Core::make_startable(TransferIndex transfer, double now) {
+  const std::uint32_t lane = lane_of_[transfer];
+  const double key = rules_.choice == Choice::kFifo ? -now : wiring_.transfers()[transfer].priority;
+  put(lanes_[lane].waiting, {key, transfer_rank_[transfer]});
+  if (lane_is_busy_[lane]) return;
+  lane_is_busy_[lane] = 1;
+  busy_lanes_.push_back(lane);
+}
+
+// In synchronous runs whatever a phase starts has all that it needs.
+void Core::arrive(NodeId node, double now) {
+  if (--missing_[node.index()] > 0 || rules_.mode == schedule::Mode::kSynchronous) return;
+  make_ready(node, now);
+}
+
 void Core::publish(TensorId tensor, double now) {
   for (const NodeId node : wiring_.waiting_at_origin(tensor)) arrive(node, now);
-  for (const TransferIndex transfer : wiring_.transfers_of(tensor)) {
-    const std::uint32_t lane = lane_of_[transfer];
-    const double key = choice_ == Choice::kFifo ? -now : wiring_.transfers()[transfer].priority;
-    put(lanes_[lane].waiting, {key, transfer_rank_[transfer]});
-    if (!lane_is_busy_[lane]) {
-      lane_is_busy_[lane] = 1;
-      busy_lanes_.push_back(lane);
-    }
-  }
+  if (rules_.mode == schedule::Mode::kSynchronous) return;
+  for (const TransferIndex transfer : wiring_.transfers_of(tensor)) make_startable(transfer, now);
 }
 
 void Core::use_ended(CopyIndex copy) {
@@ -149,7 +206,6 @@ void Core::use_ended(CopyIndex copy) {
 }
 
 void Core::node_ended(NodeId node, double now) {
-  --left_;
   touch(placement_.device[node.index()]);
   for (const CopyIndex copy : wiring_.distinct_operands(node)) use_ended(copy);
   for (const CopyIndex copy : wiring_.results(node)) {
@@ -160,13 +216,14 @@ void Core::node_ended(NodeId node, double now) {
     }
     publish(made.tensor, now);
   }
+  item_ended(now);
 }
 
 void Core::transfer_ended(TransferIndex index, double now) {
-  --left_;
   for (const ChannelId channel : lanes_[lane_of_[index]].route) --channel_use_[channel.index()];
   use_ended(wiring_.transfers()[index].source);
   for (const NodeId node : wiring_.waiting(index)) arrive(node, now);
+  item_ended(now);
 }
 
 NodeId Core::start_node(DeviceId device) {
@@ -207,7 +264,7 @@ std::optional<TransferIndex> Core::start_transfer() {
     if (!found) continue;
     const auto waiting = static_cast<std::uint32_t>(lane.waiting.size());
     seen += waiting;
-    const bool better = choice_ == Choice::kRandom
+    const bool better = rules_.choice == Choice::kRandom
                             ? rng_.below(seen) < waiting
                             : chosen && worse(chosen->waiting[position], lane.waiting[*found]);
     if (chosen && !better) continue;

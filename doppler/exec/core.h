@@ -3,7 +3,9 @@
 // decides in every engine. Not thread safe: threads that share it take turns.
 //
 // A device takes the best of its ready nodes; a transfer starts once a unit of every channel of its
-// route is free. Starts that would take more memory than there is wait (admission.h).
+// route is free. Starts that would take more memory than there is wait (admission.h). In
+// synchronous runs nothing of a level starts before everything of the levels before it has ended,
+// and its nodes only after its transfers.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +23,17 @@ namespace doppler::exec {
 
 class Core {
  public:
-  // All must outlive the core. Without `order` memory is not limited.
+  struct Rules {
+    schedule::Choice choice = schedule::Choice::kPriority;
+    schedule::Mode mode = schedule::Mode::kWorkConserving;
+  };
+
+  // All must outlive the core. Without `order` memory is not limited. Throws ParameterError for
+  // synchronous runs with free links, whose transfers have no levels.
   Core(const cost::Problem& problem, const schedule::Placement& placement, const Wiring& wiring,
-       schedule::Choice choice, const StartOrder* order = nullptr);
+       Rules rules, const StartOrder* order = nullptr);
+
+  const Rules& rules() const { return rules_; }
 
   // Starts a run: what needs nothing is ready. Forgets the last one, finished or not.
   void begin(std::uint64_t seed);
@@ -63,6 +73,12 @@ class Core {
     std::span<const ChannelId> route = {};
   };
 
+  void find_levels();
+  // Goes on to the next part of a synchronous run that has anything in it.
+  void next_phase(double now);
+  void make_ready(NodeId node, double now);
+  void make_startable(TransferIndex transfer, double now);
+  void item_ended(double now);
   void arrive(NodeId node, double now);
   void publish(TensorId tensor, double now);
   void use_ended(CopyIndex copy);
@@ -77,7 +93,7 @@ class Core {
   const cost::Problem& problem_;
   const schedule::Placement& placement_;
   const Wiring& wiring_;
-  schedule::Choice choice_;
+  Rules rules_;
   std::optional<Admission> admission_;
   Rng rng_{0};
 
@@ -96,6 +112,13 @@ class Core {
   std::vector<std::uint8_t> is_touched_;
   std::vector<CopyIndex> released_;
   std::size_t left_ = 0;
+
+  // Synchronous runs: phase 2l moves what level l needs and new values of parameters from the level
+  // before, phase 2l + 1 runs its nodes; one phase more moves the last new values.
+  Csr<NodeId> level_nodes_;
+  Csr<TransferIndex> level_transfers_;
+  std::size_t phase_ = 0;       // the next
+  std::size_t phase_left_ = 0;  // nodes or transfers of the one at hand
 };
 
 }  // namespace doppler::exec

@@ -106,13 +106,14 @@ class Engine::State {
   void load(const schedule::Placement& placement) {
     schedule::check_placement(*problem_, placement);
     auto wiring = std::make_unique<Wiring>(*problem_, placement);
-    StartOrder order = find_start_order(*problem_, placement, *wiring);
+    StartOrder order = find_start_order(*problem_, placement, *wiring, options_.mode);
     const std::lock_guard lock(mutex_);
     std::vector<Arena::Buffer> old = std::exchange(buffers_, {});
     const std::unique_ptr<Wiring> old_wiring = std::exchange(wiring_, std::move(wiring));
     placement_ = placement;
     order_ = std::move(order);
-    core_ = std::make_unique<Core>(*problem_, placement_, *wiring_, options_.choice, &order_);
+    core_ = std::make_unique<Core>(*problem_, placement_, *wiring_,
+                                   Core::Rules{options_.choice, options_.mode}, &order_);
     if (!options_.computes) return;
     buffers_.resize(wiring_->copies().size());
     if (old_wiring) keep_values(*old_wiring, old);
@@ -152,7 +153,8 @@ class Engine::State {
     failure_.clear();
     pacing_error_ = 0.0;
     seed_ = seed;
-    timeline_ = {.choice = options_.choice,
+    timeline_ = {.mode = options_.mode,
+                 .choice = options_.choice,
                  .device = placement_.device,
                  .priority = placement_.priority,
                  .nodes = std::vector<schedule::NodeRun>(problem_->node_count()),

@@ -25,6 +25,7 @@ enum class Machine : std::uint8_t { kThreads, kEmulated };
 struct EngineOptions {
   Machine machine = Machine::kThreads;
   schedule::Choice choice = schedule::Choice::kPriority;
+  schedule::Mode mode = schedule::Mode::kWorkConserving;
   bool computes = true;       // values; without it (emulated only) nothing is stored either
   bool check_finite = false;  // a result that is not a number fails the run, naming the node
   Deviation deviation = {};   // emulated: from the problem's costs

@@ -85,20 +85,23 @@ class Sequence {
 }  // namespace
 
 StartOrder find_start_order(const cost::Problem& problem, const schedule::Placement& placement,
-                            const Wiring& wiring) {
-  Core core(problem, placement, wiring, schedule::Choice::kPriority);
-  StartOrder order;
+                            const Wiring& wiring, schedule::Mode mode) {
+  const Core::Rules rules{.mode = mode};
   const Pace pace(problem);
+  Core core(problem, placement, wiring, rules);
+  StartOrder order;
   const schedule::Timeline timeline =
-      run_virtually(problem, placement, wiring, core, schedule::Choice::kPriority, pace, 0, &order);
+      run_virtually(problem, placement, wiring, core, pace, 0, &order);
   try {
-    Core limited(problem, placement, wiring, schedule::Choice::kPriority, &order);
-    run_virtually(problem, placement, wiring, limited, schedule::Choice::kPriority, pace, 0);
+    Core limited(problem, placement, wiring, rules, &order);
+    run_virtually(problem, placement, wiring, limited, pace, 0);
     return order;
   } catch (const InfeasibleError&) {  // not in this order
   }
-  Sequence one_by_one(problem, wiring);
-  if (one_by_one.fits()) return std::move(one_by_one).release();
+  if (mode == schedule::Mode::kWorkConserving) {
+    Sequence one_by_one(problem, wiring);
+    if (one_by_one.fits()) return std::move(one_by_one).release();
+  }
   schedule::MemoryMeter meter(problem);
   meter.measure(timeline);
   throw InfeasibleError("the placement does not fit into memory: " +

@@ -22,10 +22,11 @@ bool later(const Event& a, const Event& b) {
 }  // namespace
 
 schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
-                                 const Wiring& wiring, Core& core, schedule::Choice choice,
-                                 const Pace& pace, std::uint64_t seed, StartOrder* order) {
+                                 const Wiring& wiring, Core& core, const Pace& pace,
+                                 std::uint64_t seed, StartOrder* order) {
   const std::size_t nodes = problem.node_count();
-  schedule::Timeline timeline{.choice = choice,
+  schedule::Timeline timeline{.mode = core.rules().mode,
+                              .choice = core.rules().choice,
                               .device = placement.device,
                               .priority = placement.priority,
                               .nodes = std::vector<schedule::NodeRun>(nodes),

@@ -17,7 +17,7 @@ namespace doppler::exec {
 // `order`, where set, gets the rank of every start. REQUIRES: `core` is one of this problem,
 // placement and wiring. Throws InfeasibleError where it comes to a halt for want of memory.
 schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
-                                 const Wiring& wiring, Core& core, schedule::Choice choice,
-                                 const Pace& pace, std::uint64_t seed, StartOrder* order = nullptr);
+                                 const Wiring& wiring, Core& core, const Pace& pace,
+                                 std::uint64_t seed, StartOrder* order = nullptr);
 
 }  // namespace doppler::exec

@@ -17,6 +17,7 @@
 #include "doppler/schedule/memory.h"
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"
+#include "doppler/sim/synchronous.h"
 #include "doppler/study/median.h"
 
 namespace doppler::study {
@@ -90,8 +91,9 @@ class Runs {
     if (settings.clock == EngineClock::kVirtual) {
       schedule::check_placement(*problem_, placement);
       wiring_.emplace(*problem_, placement);
-      order_ = exec::find_start_order(*problem_, placement, *wiring_);
-      core_.emplace(*problem_, placement_, *wiring_, settings.choice, &order_);
+      order_ = exec::find_start_order(*problem_, placement, *wiring_, settings.mode);
+      core_.emplace(*problem_, placement_, *wiring_,
+                    exec::Core::Rules{settings.choice, settings.mode}, &order_);
       pace_.emplace(*problem_, exec::Deviation{.jitter = settings.jitter});
       return;
     }
@@ -101,6 +103,7 @@ class Runs {
     }
     engine_.emplace(problem_, exec::EngineOptions{.machine = settings.machine,
                                                   .choice = settings.choice,
+                                                  .mode = settings.mode,
                                                   .computes = settings.computes,
                                                   .check_finite = settings.check_finite,
                                                   .deviation = {.jitter = settings.jitter},
@@ -116,8 +119,7 @@ class Runs {
   schedule::Timeline run(int number, ExecuteResult& result) {
     const std::uint64_t seed = mix64(settings_.seed ^ mix64(static_cast<std::uint64_t>(number)));
     if (core_) {
-      return exec::run_virtually(*problem_, placement_, *wiring_, *core_, settings_.choice, *pace_,
-                                 seed);
+      return exec::run_virtually(*problem_, placement_, *wiring_, *core_, *pace_, seed);
     }
     schedule::Timeline timeline = engine_->run(seed);
     if (settings_.machine == exec::Machine::kEmulated) {
@@ -187,8 +189,10 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
   result.max = *std::max_element(makespans.begin(), makespans.end());
   result.noise = noise_of(makespans);
   result.median = median(std::move(makespans));
-  result.predicted =
-      sim::Simulator(*problem).makespan(placement, sim::RunOptions{.choice = settings.choice});
+  const sim::RunOptions options{.choice = settings.choice};
+  result.predicted = settings.mode == schedule::Mode::kSynchronous
+                         ? sim::run_synchronous(*problem, placement, 0.0, options).makespan
+                         : sim::Simulator(*problem).makespan(placement, options);
 
   const schedule::Metrics metrics = schedule::measure_metrics(*problem, result.timeline);
   for (const schedule::ResourceUse& use : metrics.devices) {

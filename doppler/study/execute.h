@@ -21,6 +21,7 @@ struct ExecuteSettings {
   exec::Machine machine = exec::Machine::kThreads;
   EngineClock clock = EngineClock::kWall;  // kVirtual: emulated only, nothing is computed
   schedule::Choice choice = schedule::Choice::kPriority;
+  schedule::Mode mode = schedule::Mode::kWorkConserving;
   int runs = 1;
   int warmup = 0;        // runs before these, not counted
   bool computes = true;  // emulated, wall clock: real values besides

@@ -208,6 +208,7 @@ std::string execute_json(const cost::Problem& problem, const std::string& graph_
   json.field("engine",
              settings.machine == exec::Machine::kThreads ? std::string_view("threads") : "emulated")
       .field("clock", settings.clock == EngineClock::kWall ? std::string_view("wall") : "virtual")
+      .field("mode", mode_name(settings.mode))
       .field("choice", choice_name(settings.choice))
       .field("seed", settings.seed)
       .field("runs", result.runs);

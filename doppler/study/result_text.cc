@@ -204,6 +204,9 @@ std::string execute_text(const cost::Problem& problem, const ExecuteSettings& se
   text += settings.machine == exec::Machine::kThreads ? " on this machine's cores\n"
           : settings.clock == EngineClock::kWall      ? " emulated\n"
                                                       : " emulated, on a virtual clock\n";
+  if (settings.mode == schedule::Mode::kSynchronous) {
+    text.insert(text.size() - 1, " (synchronous, level by level)");
+  }
   text +=
       fmt::format("simulated  {}: the run takes {:.1f} % {}\n", format_time(result.predicted, unit),
                   100.0 * std::abs(result.median / result.predicted - 1.0),

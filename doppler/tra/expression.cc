@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
+#include <memory>
 #include <unordered_set>
 
 #include "doppler/base/error.h"
@@ -106,37 +106,27 @@ std::string renamed(const Renaming& renaming, const std::string& name) {
   return name;
 }
 
+// Deleting an expression lets go of its operands, which may be the last to hold theirs: what that
+// leaves to delete waits in a list, since programs of many layers are deeper than a stack.
+void destroy(const Expression* expression) {
+  thread_local std::vector<const Expression*>* waiting = nullptr;
+  if (waiting) {
+    waiting->push_back(expression);
+    return;
+  }
+  std::vector<const Expression*> list{expression};
+  waiting = &list;
+  while (!list.empty()) {
+    const std::unique_ptr<const Expression> next(list.back());
+    list.pop_back();
+  }
+  waiting = nullptr;
+}
+
 }  // namespace
 
-Relation& Relation::operator=(const Relation& other) {
-  Relation copy = other;
-  std::swap(expression_, copy.expression_);
-  return *this;
-}
-
-Relation& Relation::operator=(Relation&& other) noexcept {
-  std::swap(expression_, other.expression_);
-  return *this;
-}
-
-Relation::~Relation() {
-  if (expression_.use_count() != 1 || expression_->operands.empty()) return;
-  std::vector<Relation> last;  // handles that nothing else will see again
-  // Nobody else can reach an expression with one handle, so its operands may be taken away. The
-  // fence orders this after whatever other threads did before they let go of theirs.
-  const auto take_operands = [&last](const std::shared_ptr<const Expression>& owner) {
-    std::atomic_thread_fence(std::memory_order_acquire);
-    auto& operands = const_cast<Expression&>(*owner).operands;
-    for (Relation& operand : operands) last.push_back(std::move(operand));
-    operands.clear();
-  };
-  take_operands(expression_);
-  while (!last.empty()) {
-    const std::shared_ptr<const Expression> owner = std::move(last.back().expression_);
-    last.pop_back();
-    if (owner.use_count() == 1) take_operands(owner);
-  }
-}
+Relation::Relation(Expression expression)
+    : expression_(new Expression(std::move(expression)), destroy) {}
 
 std::string_view operator_name(Operator op) {
   switch (op) {

@@ -26,11 +26,6 @@ struct Expression;
 class Relation {
  public:
   explicit Relation(Expression expression);
-  Relation(const Relation&) = default;
-  Relation(Relation&&) noexcept = default;
-  Relation& operator=(const Relation& other);
-  Relation& operator=(Relation&& other) noexcept;
-  ~Relation();
 
   const Expression* operator->() const { return expression_.get(); }
   const Expression& operator*() const { return *expression_; }
@@ -70,9 +65,6 @@ struct Expression {
   Renaming renaming = {};              // kRekey
   std::string dimension = {};          // kTile, kConcat
 };
-
-inline Relation::Relation(Expression expression)
-    : expression_(std::make_shared<Expression>(std::move(expression))) {}
 
 std::string_view operator_name(Operator op);
 

@@ -14,6 +14,7 @@
 #include "doppler/schedule/checker.h"
 #include "doppler/schedule/memory.h"
 #include "doppler/sim/simulator.h"
+#include "doppler/sim/synchronous.h"
 #include "support/random_problems.h"
 
 namespace doppler::exec {
@@ -33,9 +34,8 @@ TEST(EngineCore, RunsLikeTheSimulator) {
     const Wiring wiring(*problem, placement);
     const Pace pace(*problem);
     for (const auto choice : {schedule::Choice::kPriority, schedule::Choice::kFifo}) {
-      Core core(*problem, placement, wiring, choice);
-      const schedule::Timeline mine =
-          run_virtually(*problem, placement, wiring, core, choice, pace, seed);
+      Core core(*problem, placement, wiring, {.choice = choice});
+      const schedule::Timeline mine = run_virtually(*problem, placement, wiring, core, pace, seed);
       schedule::Timeline theirs;
       sim::Simulator(*problem).timeline(placement, {.choice = choice}, theirs);
       ASSERT_EQ(mine.makespan, theirs.makespan);
@@ -54,9 +54,9 @@ TEST(EngineCore, RandomRunsObeyTheRules) {
     const auto problem = test::random_problem(2 + seed % 40, seed);
     const schedule::Placement placement = test::random_placement(*problem, seed);
     const Wiring wiring(*problem, placement);
-    Core core(*problem, placement, wiring, schedule::Choice::kRandom);
-    const schedule::Timeline timeline = run_virtually(
-        *problem, placement, wiring, core, schedule::Choice::kRandom, Pace(*problem), seed);
+    Core core(*problem, placement, wiring, {.choice = schedule::Choice::kRandom});
+    const schedule::Timeline timeline =
+        run_virtually(*problem, placement, wiring, core, Pace(*problem), seed);
     EXPECT_THAT(schedule::check_timeline(*problem, timeline), testing::IsEmpty());
   }
 }
@@ -89,9 +89,9 @@ TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
     const Pace pace(problem, {.jitter = 0.5});
     for (const auto choice :
          {schedule::Choice::kPriority, schedule::Choice::kFifo, schedule::Choice::kRandom}) {
-      Core core(problem, placement, wiring, choice, &order);
+      Core core(problem, placement, wiring, {.choice = choice}, &order);
       const schedule::Timeline timeline =
-          run_virtually(problem, placement, wiring, core, choice, pace, seed);
+          run_virtually(problem, placement, wiring, core, pace, seed);
       schedule::MemoryMeter limited_meter(problem);
       limited_meter.measure(timeline);
       // Things that take no time count together with whatever else happens at that moment.
@@ -101,15 +101,40 @@ TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
       EXPECT_THAT(schedule::check_timeline(problem, timeline,
                                            {.durations = false, .work_conserving = false}),
                   testing::IsEmpty());
-      Core free_core(problem, placement, wiring, choice);
+      Core free_core(problem, placement, wiring, {.choice = choice});
       const schedule::Timeline unlimited =
-          run_virtually(problem, placement, wiring, free_core, choice, pace, seed);
+          run_virtually(problem, placement, wiring, free_core, pace, seed);
       limited_meter.measure(unlimited);
       limited += limited_meter.excess_bytes() > 0.0;
     }
   }
   EXPECT_GT(limited, 100);  // runs in which the limit mattered
   EXPECT_LT(refused, 100);
+}
+
+TEST(EngineCore, SynchronousRunsAreThoseOfTheSimulator) {
+  int compared = 0;
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto problem = test::random_problem(2 + seed % 40, seed);
+    if (problem->links() == cost::LinkMode::kFree) continue;
+    ++compared;
+    const schedule::Placement placement = test::random_placement(*problem, seed);
+    const Wiring wiring(*problem, placement);
+    for (const auto choice : {schedule::Choice::kPriority, schedule::Choice::kFifo}) {
+      Core core(*problem, placement, wiring,
+                {.choice = choice, .mode = schedule::Mode::kSynchronous});
+      const schedule::Timeline mine =
+          run_virtually(*problem, placement, wiring, core, Pace(*problem), seed);
+      const schedule::Timeline theirs =
+          sim::run_synchronous(*problem, placement, 0.0, {.choice = choice});
+      ASSERT_EQ(mine.makespan, theirs.makespan);
+      for (std::size_t v = 0; v < problem->node_count(); ++v) {
+        ASSERT_EQ(mine.nodes[v].start, theirs.nodes[v].start) << "node " << v;
+      }
+    }
+  }
+  EXPECT_GT(compared, 100);
 }
 
 }  // namespace
