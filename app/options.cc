@@ -218,22 +218,26 @@ std::vector<std::string> split_names(const std::string& text) {
   return names;
 }
 
-// "a=2,b=4" into a map; the option may be given more than once.
+// "a=2,b=4" into a map; the option may be given more than once. `least` is the smallest value.
+template <class Number>
 CLI::Option* add_assignments(CLI::App& app, const std::string& option,
-                             std::map<std::string, std::int64_t>& values, const std::string& help) {
+                             std::map<std::string, Number>& values, Number least,
+                             const std::string& form, const std::string& help) {
   return app
       .add_option_function<std::vector<std::string>>(
           option,
-          [option, &values](const std::vector<std::string>& texts) {
+          [option, form, least, &values](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) {
               const std::size_t equals = text.find('=');
-              std::int64_t value = 0;
+              Number value = 0;
               const char* end = text.data() + text.size();
               const char* begin = equals == std::string::npos ? end : text.data() + equals + 1;
               const auto parsed = std::from_chars(begin, end, value);
-              if (equals == 0 || parsed.ec != std::errc() || parsed.ptr != end || value < 1) {
+              if (equals == 0 || parsed.ec != std::errc() || parsed.ptr != end ||
+                  !(value >= least)) {
                 throw ParameterError(
-                    fmt::format("{}: '{}' is not NAME=N with a whole number from 1", option, text));
+                    fmt::format("{}: '{}' is not {} with a {}number from {}", option, text, form,
+                                std::is_integral_v<Number> ? "whole " : "", least));
               }
               if (!values.emplace(text.substr(0, equals), value).second) {
                 throw ParameterError(
@@ -243,7 +247,7 @@ CLI::Option* add_assignments(CLI::App& app, const std::string& option,
           },
           help)
       ->delimiter(',')
-      ->type_name("NAME=N,…");
+      ->type_name(form + ",…");
 }
 
 // Groups of options of `graph generate`: each means something for one sort of graph only.
@@ -431,7 +435,8 @@ class Parser {
             });
     compile->add_option("PROGRAM", compile_.program, "File to read (docs/formats/program.md)")
         ->required();
-    add_assignments(*compile, "--dim", compile_.dimensions, "Sizes other than the program's");
+    add_assignments<std::int64_t>(*compile, "--dim", compile_.dimensions, 1, "NAME=N",
+                                  "Sizes other than the program's");
     add_compile_options(*compile, compile_.compile, "Options");
     add_graph_output(*compile, compile_.output);
     add_unused_seed(*compile);
@@ -443,7 +448,8 @@ class Parser {
         app, "--shards", [&options](std::int64_t n) { options.shards = n; }, 1, 4096,
         "Split for this many equal devices instead", "N")
         ->group(group);
-    add_assignments(app, "--shard", options.parts, "Parts by dimension (default: planned)")
+    add_assignments<std::int64_t>(app, "--shard", options.parts, 1, "NAME=N",
+                                  "Parts by dimension (default: planned)")
         ->group(group);
     app.add_flag("--train", options.train, "Forward, backward and an update of every parameter")
         ->group(group);
@@ -584,9 +590,16 @@ class Parser {
     add_choice<schedule::Choice>(
         *run, "--choice", kChoices, [&execute](schedule::Choice c) { execute.choice = c; },
         "Which ready node goes first (default priority)", "priority|fifo|random");
+    exec::Deviation& deviation = execute.deviation;
     add_number<double>(
-        *run, "--jitter", [&execute](double s) { execute.jitter = s; }, 0.0, 10.0,
+        *run, "--jitter", [&deviation](double s) { deviation.jitter = s; }, 0.0, 10.0,
         "Emulated: multiply every duration by exp(S x a normal number) (default 0)", "S");
+    add_assignments(*run, "--slow-op", deviation.op_factors, 1e-6, "KIND=X",
+                    "Emulated: kernels of a kind take X times as long as the costs say");
+    add_assignments(*run, "--slow-device", deviation.device_factors, 1e-6, "NAME=X",
+                    "Emulated: everything on a device does");
+    add_assignments(*run, "--slow-link", deviation.link_factors, 1e-6, "FROM>TO=X",
+                    "Emulated: transfers between two devices do");
     add_number<double>(
         *run, "--time-scale", [&execute](double x) { execute.time_scale = x; }, 1e-6, 1e9,
         "Emulated: stretch time (default: half of the nodes take at least 5 ms)", "X");

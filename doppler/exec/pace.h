@@ -18,6 +18,8 @@ struct Deviation {
   std::map<std::string, double> device_factors = {};  // by device name: stragglers
   std::map<std::string, double> link_factors = {};    // "gpu0>gpu1": transfers from, to
   double jitter = 0.0;  // sigma of a log-normal factor on everything, drawn anew in each run
+
+  friend bool operator==(const Deviation&, const Deviation&) = default;
 };
 
 // Immutable.

@@ -37,8 +37,8 @@ void check_settings(const ExecuteSettings& settings) {
   if (settings.time_scale && (!emulated || virtual_clock)) {
     throw ParameterError("only an emulated machine on the wall clock has a time scale");
   }
-  if (settings.jitter > 0.0 && !emulated) {
-    throw ParameterError("only an emulated machine can be given jitter");
+  if (!emulated && settings.deviation != exec::Deviation{}) {
+    throw ParameterError("only an emulated machine can be made slower or given jitter");
   }
 }
 
@@ -94,7 +94,7 @@ class Runs {
       order_ = exec::find_start_order(*problem_, placement, *wiring_, settings.mode);
       core_.emplace(*problem_, placement_, *wiring_,
                     exec::Core::Rules{settings.choice, settings.mode}, &order_);
-      pace_.emplace(*problem_, exec::Deviation{.jitter = settings.jitter});
+      pace_.emplace(*problem_, settings.deviation);
       return;
     }
     const bool emulated = settings.machine == exec::Machine::kEmulated;
@@ -106,7 +106,7 @@ class Runs {
                                                   .mode = settings.mode,
                                                   .computes = settings.computes,
                                                   .check_finite = settings.check_finite,
-                                                  .deviation = {.jitter = settings.jitter},
+                                                  .deviation = settings.deviation,
                                                   .time_scale = result.time_scale,
                                                   .watchdog_seconds = settings.watchdog_seconds});
     engine_->load(placement);

@@ -27,7 +27,7 @@ struct ExecuteSettings {
   bool computes = true;  // emulated, wall clock: real values besides
   bool check = false;    // compares the first run's results with the serial runner's
   bool check_finite = false;
-  double jitter = 0.0;  // emulated: see exec::Deviation
+  exec::Deviation deviation = {};  // emulated: from the problem's costs
   // Emulated, wall clock. Absent: so that half of the nodes take at least kLeastMedianSeconds.
   std::optional<double> time_scale = std::nullopt;
   std::optional<double> watchdog_seconds = std::nullopt;

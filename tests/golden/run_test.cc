@@ -53,6 +53,26 @@ TEST(Run, EmulatesAMachineAndTracesIt) {
   EXPECT_THAT(files.read("t.json"), HasSubstr("traceEvents"));
 }
 
+TEST(Run, AMachineMayDifferFromItsCosts) {
+  const Workspace files;
+  make_graph(files);
+  ASSERT_EQ(files.dopp("place ffnn.json --devices 4xP100 --method single -o p.json").exit_code, 0);
+  const std::string run =
+      "run ffnn.json p.json --engine emulated --devices 4xP100 --clock virtual --json";
+  const double usual = json_number(files.dopp(run).out, {"makespan", "median"});
+  std::string all;
+  for (const char* device : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+    all += std::string(all.empty() ? "" : ",") + device + "=2";
+  }
+  const Outcome slow = files.dopp(run + " --slow-device " + all);
+  ASSERT_EQ(slow.exit_code, 0) << slow.err;
+  EXPECT_NEAR(json_number(slow.out, {"makespan", "median"}), 2.0 * usual, 1e-9 * usual);
+  EXPECT_GT(json_number(files.dopp(run + " --slow-op contract=3").out, {"makespan", "median"}),
+            usual);
+  EXPECT_THAT(files.dopp(run + " --slow-device gpu9=2").err, HasSubstr("no device 'gpu9'"));
+  EXPECT_THAT(files.dopp(run + " --slow-link gpu0=2").err, HasSubstr("FROM>TO"));
+}
+
 TEST(Run, SettingsThatDoNotGoTogetherAreRefused) {
   const Workspace files;
   make_graph(files);
