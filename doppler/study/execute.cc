@@ -30,7 +30,7 @@ void check_settings(const ExecuteSettings& settings) {
     throw ParameterError("the number of runs must be positive");
   }
   if (virtual_clock && !emulated) throw ParameterError("a virtual clock needs an emulated machine");
-  if (virtual_clock && settings.check) {
+  if (virtual_clock && (settings.check || settings.check_finite)) {
     throw ParameterError(
         "nothing is computed on a virtual clock, so that there is nothing to check");
   }

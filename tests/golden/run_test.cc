@@ -83,6 +83,8 @@ TEST(Run, SettingsThatDoNotGoTogetherAreRefused) {
   };
   EXPECT_THAT(refused("--engine threads --devices cpu:2 --clock virtual"),
               HasSubstr("a virtual clock needs an emulated machine"));
+  EXPECT_THAT(refused("--engine emulated --devices 4xP100 --clock virtual --check-finite"),
+              HasSubstr("nothing to check"));
   EXPECT_THAT(refused("--engine threads --devices cpu:2 --time-scale 2"),
               HasSubstr("only an emulated machine on the wall clock has a time scale"));
   EXPECT_THAT(refused("--engine threads --devices 4xP100"), HasSubstr("cpu:N"));
