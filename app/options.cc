@@ -174,6 +174,16 @@ void add_machine(CLI::App& app, MachineOptions& machine) {
       "Do transfers share channels? (default: not for uniform:N)", "free|channel");
 }
 
+// How a run proceeds.
+void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice) {
+  add_choice<schedule::Mode>(
+      app, "--mode", kModes, [&mode](schedule::Mode m) { mode = m; },
+      "Work-conserving or level by level (default wc)", "wc|sync");
+  add_choice<schedule::Choice>(
+      app, "--choice", kChoices, [&choice](schedule::Choice c) { choice = c; },
+      "Which ready node goes first (default priority)", "priority|fifo|random");
+}
+
 void add_threads(CLI::App& app, int& threads) {
   threads = default_thread_count();
   add_number<int>(
@@ -533,12 +543,7 @@ class Parser {
     simulate->add_option("GRAPH", simulate_.graph, "Graph file")->required();
     simulate->add_option("PLACEMENT", simulate_.placement, "Placement file")->required();
     add_machine(*simulate, simulate_.machine);
-    add_choice<schedule::Mode>(
-        *simulate, "--mode", kModes, [this](schedule::Mode m) { simulate_.mode = m; },
-        "Work-conserving or level by level (default wc)", "wc|sync");
-    add_choice<schedule::Choice>(
-        *simulate, "--choice", kChoices, [this](schedule::Choice c) { simulate_.choice = c; },
-        "Which ready node goes first (default priority)", "priority|fifo|random");
+    add_rules(*simulate, simulate_.mode, simulate_.choice);
     add_number<int>(
         *simulate, "--runs", [this](int n) { simulate_.runs = n; }, 1, kMaxRuns,
         "Runs, each with its own seed (default 1)", "N");
@@ -584,12 +589,7 @@ class Parser {
     run->add_flag("--check", execute.check, "Compare all results with the serial runner's");
     run->add_flag("--check-finite", execute.check_finite,
                   "Fail where a result is not a finite number");
-    add_choice<schedule::Mode>(
-        *run, "--mode", kModes, [&execute](schedule::Mode m) { execute.mode = m; },
-        "Work-conserving or level by level (default wc)", "wc|sync");
-    add_choice<schedule::Choice>(
-        *run, "--choice", kChoices, [&execute](schedule::Choice c) { execute.choice = c; },
-        "Which ready node goes first (default priority)", "priority|fifo|random");
+    add_rules(*run, execute.mode, execute.choice);
     exec::Deviation& deviation = execute.deviation;
     add_number<double>(
         *run, "--jitter", [&deviation](double s) { deviation.jitter = s; }, 0.0, 10.0,

@@ -6,16 +6,13 @@
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/placed_run.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
-#include "doppler/base/file.h"
-#include "doppler/schedule/placement_json.h"
-#include "doppler/study/describe.h"
 #include "doppler/study/execute.h"
 #include "doppler/study/result_json.h"
 #include "doppler/study/result_text.h"
-#include "doppler/study/simulate.h"
 
 namespace doppler::app {
 namespace {
@@ -28,9 +25,7 @@ schedule::Placement placement_for(const RunRequest& request, const cost::Problem
                                         .interrupt = request.execute.interrupt}})
         .placement;
   }
-  return schedule::read_placement_json(request.placement, read_file(request.placement), problem,
-                                       warnings)
-      .placement;
+  return read_placement(request.placement, problem, warnings);
 }
 
 }  // namespace
@@ -50,20 +45,11 @@ void run(const RunRequest& given) {
   const schedule::Placement placement = placement_for(request, *problem, warnings);
   progress.say("running");
   const study::ExecuteResult result = study::execute(problem, placement, request.execute);
-  const std::string trace =
-      request.trace.empty() ? "" : study::trace_json(*problem, result.timeline);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
-  if (!request.trace.empty()) write_output(request.trace, trace);
-  if (request.json) {
-    print(study::execute_json(*problem, request.graph, request.execute, result));
-  } else if (request.trace != kStandardOutput) {
-    print(study::describe_problem(*problem, request.graph) + "\n" +
-          study::execute_text(*problem, request.execute, result));
-    if (!request.trace.empty()) {
-      print(fmt::format("\nwrote {}; open it in https://ui.perfetto.dev\n", request.trace));
-    }
-  }
+  show_run(*problem, {request.graph, request.trace, request.json}, result.timeline,
+           request.json ? study::execute_json(*problem, request.graph, request.execute, result)
+                        : study::execute_text(*problem, request.execute, result));
   if (result.different) {
     throw InfeasibleError(fmt::format("{}: '{}' is not what the serial runner computes",
                                       request.graph, *result.different));

@@ -1,0 +1,39 @@
+#include "app/placed_run.h"
+
+#include <fmt/format.h>
+
+#include "app/terminal.h"
+#include "doppler/base/error.h"
+#include "doppler/base/file.h"
+#include "doppler/schedule/placement_json.h"
+#include "doppler/study/describe.h"
+#include "doppler/study/simulate.h"
+
+namespace doppler::app {
+
+schedule::Placement read_placement(const std::string& path, const cost::Problem& problem,
+                                   std::vector<std::string>& warnings) {
+  schedule::Placement placement =
+      schedule::read_placement_json(path, read_file(path), problem, warnings).placement;
+  try {
+    schedule::check_placement(problem, placement);
+  } catch (const InfeasibleError& error) {
+    throw InfeasibleError(fmt::format("{}: {}", path, error.what()));
+  }
+  return placement;
+}
+
+void show_run(const cost::Problem& problem, const RunOutput& output,
+              const schedule::Timeline& timeline, const std::string& text_or_json) {
+  if (!output.trace.empty()) write_output(output.trace, study::trace_json(problem, timeline));
+  if (output.json) {
+    print(text_or_json);
+  } else if (output.trace != kStandardOutput) {
+    print(study::describe_problem(problem, output.graph) + "\n" + text_or_json);
+    if (!output.trace.empty()) {
+      print(fmt::format("\nwrote {}; open it in https://ui.perfetto.dev\n", output.trace));
+    }
+  }
+}
+
+}  // namespace doppler::app

@@ -1,0 +1,28 @@
+// What `simulate` and `run` share: reading the placement and telling of the run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/schedule/placement.h"
+#include "doppler/schedule/timeline.h"
+
+namespace doppler::app {
+
+// Throws InputError for a file that is no placement of this graph, InfeasibleError, with its name,
+// for one that breaks a constraint.
+schedule::Placement read_placement(const std::string& path, const cost::Problem& problem,
+                                   std::vector<std::string>& warnings);
+
+// Writes the trace where a file is given, and prints the JSON, or what describes the problem and
+// the text; nothing where the trace goes to standard output.
+struct RunOutput {
+  std::string graph;  // path
+  std::string trace;  // file; empty: none
+  bool json = false;
+};
+void show_run(const cost::Problem& problem, const RunOutput& output,
+              const schedule::Timeline& timeline, const std::string& text_or_json);
+
+}  // namespace doppler::app
