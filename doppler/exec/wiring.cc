@@ -134,7 +134,7 @@ struct Collector {
 }  // namespace
 
 Wiring::Wiring(const cost::Problem& problem, const schedule::Placement& placement)
-    : problem_(problem), origin_(problem.tensor_count(), kNone) {
+    : origin_(problem.tensor_count(), kNone) {
   const graph::Graph& graph = problem.graph();
   Collector collector{problem,
                       placement.device,

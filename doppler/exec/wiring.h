@@ -68,7 +68,6 @@ class Wiring {
   }
 
  private:
-  const cost::Problem& problem_;
   std::vector<Copy> copies_;
   std::vector<Transfer> transfers_;
   Csr<CopyIndex> operands_, results_, distinct_operands_;

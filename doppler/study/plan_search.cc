@@ -102,7 +102,10 @@ class PlanSearch {
   // best so far: what was simulated goes before what was only predicted.
   std::optional<double> consider(Plan plan) {
     if (!may_simulate(plan.cost().nodes)) {
-      if (!best_) keep(std::move(plan), std::nullopt);
+      if (!best_) {
+        tra::Lowered lowered = lower(computation_, plan.sharding(), kernels_);
+        best_.emplace(planner_.model().machine(), std::move(plan), std::move(lowered));
+      }
       return std::nullopt;
     }
     spent_nodes_ += plan.cost().nodes;
@@ -114,10 +117,6 @@ class PlanSearch {
       best_.emplace(planner_.model().machine(), std::move(plan), std::move(lowered), seconds);
     }
     return seconds;
-  }
-  void keep(Plan plan, std::optional<double> seconds) {
-    tra::Lowered lowered = lower(computation_, plan.sharding(), kernels_);
-    best_.emplace(planner_.model().machine(), std::move(plan), std::move(lowered), seconds);
   }
 
   double simulated(tra::Lowered& lowered) const {

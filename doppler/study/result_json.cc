@@ -141,6 +141,16 @@ std::string_view choice_name(schedule::Choice choice) {
   return "priority";
 }
 
+// Over the runs of a result.
+void write_makespans(JsonWriter& json, const auto& result) {
+  json.key("makespan")
+      .begin_object(JsonLayout::kCompact)
+      .field("min", result.min)
+      .field("median", result.median)
+      .field("max", result.max)
+      .end_object();
+}
+
 }  // namespace
 
 std::string place_json(const cost::Problem& problem, const std::string& graph_path,
@@ -187,12 +197,7 @@ std::string simulate_json(const cost::Problem& problem, const std::string& graph
       .field("jitter", settings.jitter)
       .field("seed", settings.seed)
       .field("runs", result.runs);
-  json.key("makespan")
-      .begin_object(JsonLayout::kCompact)
-      .field("min", result.min)
-      .field("median", result.median)
-      .field("max", result.max)
-      .end_object();
+  write_makespans(json, result);
   write_by_device(json, problem, "utilisation", result.utilisation);
   write_by_device(json, problem, "peak_memory_bytes", result.peak_memory_bytes);
   json.field("excess_memory_bytes", result.excess_memory_bytes);
@@ -212,12 +217,7 @@ std::string execute_json(const cost::Problem& problem, const std::string& graph_
       .field("choice", choice_name(settings.choice))
       .field("seed", settings.seed)
       .field("runs", result.runs);
-  json.key("makespan")
-      .begin_object(JsonLayout::kCompact)
-      .field("min", result.min)
-      .field("median", result.median)
-      .field("max", result.max)
-      .end_object();
+  write_makespans(json, result);
   json.field("predicted", result.predicted);
   if (result.noise) json.field("noise", *result.noise);
   if (result.pacing_error_seconds) {
