@@ -39,8 +39,6 @@ const std::map<std::string, schedule::Choice> kChoices = {{"priority", schedule:
                                                           {"fifo", schedule::Choice::kFifo},
                                                           {"random", schedule::Choice::kRandom}};
 
-const std::map<std::string, exec::Machine> kEngines = {{"threads", exec::Machine::kThreads},
-                                                       {"emulated", exec::Machine::kEmulated}};
 const std::map<std::string, study::EngineClock> kClocks = {
     {"wall", study::EngineClock::kWall}, {"virtual", study::EngineClock::kVirtual}};
 const std::map<std::string, tra::Optimizer> kOptimizers = {{"sgd", tra::Optimizer::kSgd},
@@ -258,6 +256,30 @@ CLI::Option* add_assignments(CLI::App& app, const std::string& option,
           help)
       ->delimiter(',')
       ->type_name(form + ",…");
+}
+
+// "cpu1@0.02": a device and when it is lost.
+void add_losses(CLI::App& app, std::vector<study::DeviceLoss>& losses) {
+  app.add_option_function<std::vector<std::string>>(
+         "--lose",
+         [&losses](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) {
+             const std::size_t at = text.rfind('@');
+             double seconds = -1.0;
+             const char* end = text.data() + text.size();
+             const char* begin = at == std::string::npos ? end : text.data() + at + 1;
+             const auto parsed = std::from_chars(begin, end, seconds);
+             if (at == 0 || parsed.ec != std::errc() || parsed.ptr != end ||
+                 !(seconds >= 0.0 && seconds < 1e9)) {
+               throw ParameterError(
+                   fmt::format("--lose: '{}' is not DEVICE@SECONDS with a time from 0", text));
+             }
+             losses.push_back({text.substr(0, at), seconds});
+           }
+         },
+         "Wall clock: stop a device that long after the start of the first counted run")
+      ->delimiter(',')
+      ->type_name("DEVICE@SECONDS,…");
 }
 
 // Groups of options of `graph generate`: each means something for one sort of graph only.
@@ -571,9 +593,9 @@ class Parser {
     study::ExecuteSettings& execute = run_.execute;
     run->add_option("GRAPH", run_.graph, "Graph file")->required();
     run->add_option("PLACEMENT", run_.placement, "Placement file (default: places first)");
-    add_choice<exec::Machine>(
-        *run, "--engine", kEngines, [&execute](exec::Machine m) { execute.machine = m; },
-        "This machine's cores, or any devices by sleeping", "threads|emulated")
+    run->add_option("--engine", execute.backend, "This machine's cores, or any devices by sleeping")
+        ->check(CLI::IsMember(exec::backend_names()))
+        ->type_name("threads|emulated")
         ->required();
     add_machine(*run, run_.machine);
     add_choice<study::EngineClock>(
@@ -606,6 +628,12 @@ class Parser {
     add_number<double>(
         *run, "--watchdog", [&execute](double x) { execute.watchdog_seconds = x; }, 1e-3, 1e9,
         "A node that runs longer is taken for hung (default: none is)", "SECONDS");
+    run->add_option("--on-failure", run_.on_failure,
+                    "When a device is lost: fail, or place what is left on the others and finish "
+                    "(default fail)")
+        ->check(CLI::IsMember({"fail", "migrate"}))
+        ->type_name("fail|migrate");
+    add_losses(*run, execute.losses);
     add_number<double>(
         *run, "--budget", [this](double x) { run_.budget_seconds = x; }, 1e-3, 1e9,
         "Time for placing, where no placement is given (default 5)", "SECONDS");

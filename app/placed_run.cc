@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "app/terminal.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
@@ -12,9 +14,16 @@
 namespace doppler::app {
 
 schedule::Placement read_placement(const std::string& path, const cost::Problem& problem,
-                                   std::vector<std::string>& warnings) {
-  schedule::Placement placement =
-      schedule::read_placement_json(path, read_file(path), problem, warnings).placement;
+                                   std::vector<std::string>& warnings, bool same_graph) {
+  schedule::PlacementFile file =
+      schedule::read_placement_json(path, read_file(path), problem, warnings);
+  if (same_graph &&
+      file.origin.graph_hash.value_or(problem.graph().hash()) != problem.graph().hash()) {
+    throw InputError(
+        fmt::format("{}: the placement was made for another graph ({}): place this one first", path,
+                    file.origin.graph));
+  }
+  schedule::Placement placement = std::move(file.placement);
   try {
     schedule::check_placement(problem, placement);
   } catch (const InfeasibleError& error) {

@@ -11,9 +11,10 @@
 namespace doppler::app {
 
 // Throws InputError for a file that is no placement of this graph, InfeasibleError, with its name,
-// for one that breaks a constraint.
+// for one that breaks a constraint. One made for a graph of the same names but another hash gets a
+// warning, or an InputError where `same_graph`.
 schedule::Placement read_placement(const std::string& path, const cost::Problem& problem,
-                                   std::vector<std::string>& warnings);
+                                   std::vector<std::string>& warnings, bool same_graph = false);
 
 // Writes the trace where a file is given, and prints the JSON, or what describes the problem and
 // the text; nothing where the trace goes to standard output.

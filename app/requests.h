@@ -117,6 +117,7 @@ struct RunRequest {
   MachineOptions machine;
   study::ExecuteSettings execute;
   double budget_seconds = study::kDefaultBudgetSeconds;  // of placing
+  std::string on_failure = "fail";                       // or "migrate"
   std::string trace;                                     // empty: none
   bool json = false;
 };

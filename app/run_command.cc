@@ -25,7 +25,14 @@ schedule::Placement placement_for(const RunRequest& request, const cost::Problem
                                         .interrupt = request.execute.interrupt}})
         .placement;
   }
-  return read_placement(request.placement, problem, warnings);
+  return read_placement(request.placement, problem, warnings, true);
+}
+
+// What is left of a run waits for this, so it is short.
+constexpr double kReplacingSeconds = 0.1;
+
+schedule::Placement replace(const cost::Problem& rest) {
+  return api::place(rest, {.run = {.budget_seconds = kReplacingSeconds}}).placement;
 }
 
 }  // namespace
@@ -34,8 +41,9 @@ void run(const RunRequest& given) {
   RunRequest request = given;
   request.execute.interrupt = catch_interrupts();
   // Values need kernels; an emulated run goes without where the graph has none or time is virtual.
-  const bool emulated = request.execute.machine == exec::Machine::kEmulated;
+  const bool emulated = request.execute.backend == exec::kEmulatedBackend;
   request.execute.computes = !emulated || request.execute.check || request.execute.check_finite;
+  if (request.on_failure == "migrate") request.execute.replace = replace;
   check_output(request.trace);
   ProgressLine progress("reading " + request.graph);
   const auto problem =

@@ -243,6 +243,12 @@ bool Core::route_is_free(const Lane& lane) const {
   return true;
 }
 
+bool Core::may_start_transfer() const {
+  return std::any_of(busy_lanes_.begin(), busy_lanes_.end(), [&](std::uint32_t lane) {
+    return !lanes_[lane].waiting.empty() && route_is_free(lanes_[lane]);
+  });
+}
+
 std::optional<TransferIndex> Core::start_transfer() {
   const auto fits = [&](std::uint32_t rank) {
     return !admission_ || admission_->admits(by_rank_[rank]);

@@ -50,6 +50,8 @@ class Core {
   // Nodes that have not ended and transfers that have not: nothing is left when a run is over.
   std::size_t left() const { return left_; }
   bool has_waiting_transfers() const { return !busy_lanes_.empty(); }
+  // Whether a waiting transfer's route is free; memory may still forbid it.
+  bool may_start_transfer() const;
   bool is_ready(DeviceId device) const { return !ready_[device.index()].empty(); }
 
   // Devices that may start something since the last call of forget_touched(), each once.

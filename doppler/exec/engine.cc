@@ -1,8 +1,6 @@
 #include "doppler/exec/engine.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -12,19 +10,14 @@
 #include <condition_variable>
 #include <cstring>
 #include <exception>
-#include <map>
 #include <mutex>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "doppler/base/error.h"
-#include "doppler/exec/arena.h"
-#include "doppler/exec/core.h"
-#include "doppler/exec/start_order.h"
-#include "doppler/exec/wiring.h"
-#include "doppler/kernel/cpu/gemm.h"
+#include "doppler/exec/rest.h"
+#include "doppler/exec/session.h"
 #include "doppler/kernel/cpu/runnable.h"
 #include "doppler/kernel/shape.h"
 
@@ -33,28 +26,50 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// How long an idle device watches for work before it sleeps. Waking a sleeping core takes up to
+// some 0.1 ms on virtual machines; a gap of a millisecond hardly notices.
+constexpr std::chrono::microseconds kWatchTime(1000);
+
 // Sleeps end when asked for, not up to 50 us later as is Linux' default for threads.
 void make_timers_precise() {
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
 }
 
-// To a core of its own where there are enough for all devices.
-void pin_thread(std::size_t number, std::size_t threads) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  if (static_cast<std::size_t>(CPU_COUNT(&allowed)) < threads) return;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed) || number-- > 0) continue;
-    cpu_set_t own;
-    CPU_ZERO(&own);
-    CPU_SET(cpu, &own);
-    pthread_setaffinity_np(pthread_self(), sizeof own, &own);
-    return;
-  }
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Returns when the bell is no longer as it was heard, or after kWatchTime.
+void watch(const std::atomic<std::uint32_t>& bell, std::uint32_t heard) {
+  const Clock::time_point end = Clock::now() + kWatchTime;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (bell.load(std::memory_order_acquire) != heard) return;
+      pause_briefly();
+    }
+  } while (Clock::now() < end);
 }
 
 Clock::duration seconds(double count) {
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+}
+double to_seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// By tensor. REQUIRES: every node has a kernel call that fits.
+std::vector<std::size_t> element_counts(const graph::Graph& graph) {
+  const graph::SerialRunner<float> runner(graph);
+  std::vector<std::size_t> counts(graph.tensor_count(), 0);
+  for (std::size_t t = 0; t < counts.size(); ++t) {
+    const kernel::Shape* shape = runner.shape(TensorId::of(t));
+    if (shape) counts[t] = static_cast<std::size_t>(kernel::element_count(*shape));
+  }
+  return counts;
 }
 
 }  // namespace
@@ -65,26 +80,20 @@ class Engine::State {
   State(std::shared_ptr<const cost::Problem> problem, EngineOptions options)
       : problem_(std::move(problem)),
         options_(std::move(options)),
-        bells_(problem_->device_count()) {
-    if (!(options_.time_scale > 0.0) || !std::isfinite(options_.time_scale)) {
-      throw ParameterError(fmt::format("a time scale of {} is not positive", options_.time_scale));
-    }
-    if (!options_.computes && options_.machine == Machine::kThreads) {
+        backend_(make_backend(options_.backend, *problem_, options_.machine)),
+        bells_(problem_->device_count()),
+        devices_(problem_->device_count()),
+        lost_(problem_->device_count(), 0),
+        store_(problem_,
+               options_.computes ? element_counts(problem_->graph()) : std::vector<std::size_t>(),
+               options_.replace != nullptr) {
+    if (!options_.computes && backend_->needs_values()) {
       throw ParameterError("kernels of this machine's own devices always compute");
     }
-    if (options_.machine == Machine::kThreads) check_devices();
-    if (options_.machine == Machine::kEmulated) pace_.emplace(*problem_, options_.deviation);
-    if (options_.machine == Machine::kThreads) kernel::cpu::use_one_blas_thread();
-    if (options_.computes) {
-      runner_ = std::make_unique<graph::SerialRunner<float>>(problem_->graph());
-      for (std::size_t v = 0; v < problem_->node_count(); ++v) {
-        kernels_.push_back(kernel::cpu::bind<float>(*problem_->graph().kernel_call(NodeId::of(v))));
-      }
+    if (!options_.computes) return;
+    for (std::size_t v = 0; v < problem_->node_count(); ++v) {
+      kernels_.push_back(kernel::cpu::bind<float>(*problem_->graph().kernel_call(NodeId::of(v))));
     }
-    for (std::size_t d = 0; d < problem_->device_count(); ++d) {
-      arenas_.emplace_back(problem_->capacity_bytes(DeviceId::of(d)));
-    }
-    running_.resize(problem_->device_count());
   }
 
   static void start_threads(const std::shared_ptr<State>& state) {
@@ -104,88 +113,66 @@ class Engine::State {
   }
 
   void load(const schedule::Placement& placement) {
-    schedule::check_placement(*problem_, placement);
-    auto wiring = std::make_unique<Wiring>(*problem_, placement);
-    StartOrder order = find_start_order(*problem_, placement, *wiring, options_.mode);
+    auto session = std::make_unique<Session>(Rest{problem_}, placement, backend_, rules());
     const std::lock_guard lock(mutex_);
-    std::vector<Arena::Buffer> old = std::exchange(buffers_, {});
-    const std::unique_ptr<Wiring> old_wiring = std::exchange(wiring_, std::move(wiring));
-    placement_ = placement;
-    order_ = std::move(order);
-    core_ = std::make_unique<Core>(*problem_, placement_, *wiring_,
-                                   Core::Rules{options_.choice, options_.mode}, &order_);
-    if (!options_.computes) return;
-    buffers_.resize(wiring_->copies().size());
-    if (old_wiring) keep_values(*old_wiring, old);
-    find_renewals();
+    refuse_lost_devices(placement);
+    enter(std::move(session));
   }
 
   void set(const Values& values) {
     const std::lock_guard lock(mutex_);
-    DOPPLER_CHECK(wiring_ != nullptr);
-    for (std::size_t c = 0; c < wiring_->copies().size(); ++c) {
-      const Copy& copy = wiring_->copies()[c];
-      if (problem_->graph().role(copy.tensor) == graph::TensorRole::kValue) continue;
-      if (!copy.from_start) continue;
-      const auto found = values.find(copy.tensor);
-      if (found == values.end()) {
-        if (buffers_[c]) continue;  // keeps what it has
-        throw InputError(
-            fmt::format("'{}' has no value", problem_->graph().tensor_name(copy.tensor)));
-      }
-      if (found->second.size() != elements(copy.tensor)) {
-        throw InputError(fmt::format("'{}' has {} elements, not {}",
-                                     problem_->graph().tensor_name(copy.tensor),
-                                     elements(copy.tensor), found->second.size()));
-      }
-      provide(static_cast<CopyIndex>(c));
-      std::copy(found->second.begin(), found->second.end(), buffers_[c].get());
-    }
+    DOPPLER_CHECK(session_ != nullptr);
+    store_.set(values);
   }
 
   schedule::Timeline run(std::uint64_t seed) {
     std::unique_lock lock(mutex_);
-    DOPPLER_CHECK(core_ != nullptr);
+    DOPPLER_CHECK(session_ != nullptr);
     if (!broken_.empty()) {
       throw InfeasibleError("the engine cannot run any more: " + broken_);
     }
-    drop_last_results();
+    if (options_.replace && (stale_ || uses_lost_device(session_->placement))) replace_whole(lock);
+    refuse_lost_devices(session_->placement);
+    store_.drop_results();
+    store_.require_inputs();
+    migrated_results_.reset();
+    saved_.assign(problem_->tensor_count(), 0);
+    ended_nodes_.assign(problem_->node_count(), 0);
     failure_.clear();
+    lost_result_.clear();
     pacing_error_ = 0.0;
     seed_ = seed;
     timeline_ = {.mode = options_.mode,
                  .choice = options_.choice,
-                 .device = placement_.device,
-                 .priority = placement_.priority,
+                 .device = session_->placement.device,
+                 .priority = session_->placement.priority,
                  .nodes = std::vector<schedule::NodeRun>(problem_->node_count()),
                  .transfers = {}};
-    core_->begin(seed);
-    ++runs_;
-    active_ = true;
     start_ = Clock::now();
-    ring_all();
+    running_ = true;
+    const Ending ending(*this);
+    begin();
     wait_for_end(lock);
-    active_ = false;
+    while (loss_ && failure_.empty()) {
+      if (!replace_rest(lock)) break;
+      if (!loss_) wait_for_end(lock);
+    }
     if (!failure_.empty()) throw InfeasibleError(failure_);
-    if (options_.computes) renew_parameters();
+    if (migrated_results_) {
+      migrated_results_->merge(store_.results());
+      store_.back_up(*migrated_results_);
+    } else if (options_.computes) {
+      store_.renew_parameters();
+    }
     return std::move(timeline_);
   }
 
   Values results() const {
     const std::lock_guard lock(mutex_);
-    Values values;
-    if (!options_.computes || !wiring_) return values;
-    const graph::Graph& graph = problem_->graph();
-    for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
-      const TensorId tensor = TensorId::of(t);
-      const bool value = graph.role(tensor) == graph::TensorRole::kValue;
-      if (!value || (!graph.is_output(tensor) && !graph.updates(tensor).valid())) continue;
-      const CopyIndex made = wiring_->origin(tensor);
-      const auto renewal = renewals_.find(made);
-      const float* from = buffers_[renewal != renewals_.end() ? renewal->second : made].get();
-      if (from) values.emplace(tensor, std::vector<float>(from, from + elements(tensor)));
+    if (!lost_result_.empty()) {
+      throw InfeasibleError(fmt::format("{} was lost with results of the last run", lost_result_));
     }
-    return values;
+    return migrated_results_ ? *migrated_results_ : store_.results();
   }
 
   double pacing_error() const {
@@ -193,123 +180,214 @@ class Engine::State {
     return pacing_error_;
   }
 
- private:
-  void check_devices() const {
-    const device::Topology& topology = problem_->topology();
-    for (const device::Device& device : topology.devices()) {
-      if (topology.kinds()[device.kind].device_class == device::DeviceClass::kCpu) continue;
-      throw ParameterError(
-          fmt::format("{} is no core of this machine: run on cpu:N, or emulate", device.name));
+  void lose(DeviceId device) {
+    const std::lock_guard lock(mutex_);
+    DOPPLER_CHECK(device.index() < lost_.size());
+    if (std::exchange(lost_[device.index()], std::uint8_t{1})) return;
+    if (!running_) {
+      if (!session_) return;
+      const std::size_t results = migrated_results_ ? 0 : store_.results().size();
+      store_.lose(device);
+      if (!migrated_results_ && store_.results().size() < results) {
+        lost_result_ = device_name(device);
+      }
+      return;
     }
+    loss_ = true;
+    active_ = false;
+    if (!options_.replace && failure_.empty()) {
+      failure_ = fmt::format("{} was lost during the run", device_name(device));
+    }
+    ended_.notify_one();
   }
 
-  struct Moving {  // a transfer under way
+  void restore(DeviceId device) {
+    const std::lock_guard lock(mutex_);
+    DOPPLER_CHECK(device.index() < lost_.size() && !active_);
+    lost_[device.index()] = 0;
+  }
+
+ private:
+  // Of one device's thread.
+  struct DeviceState {
+    NodeId running = {};  // in the whole graph; invalid where none is
+    Clock::time_point start = {};
+    bool idle = false;  // waits for its bell
+    // Paced runs: when, by plan, the last thing happened that may let the device start something.
+    // Starts count from here, so that late wake-ups do not add up.
+    Clock::time_point planned = {};
+  };
+  struct Moving {  // a paced transfer under way
     Clock::time_point end;
     TransferIndex transfer;
     std::size_t record;  // in the timeline
   };
-  struct Running {
-    NodeId node = {};
-    Clock::time_point start = {};
+
+  Core::Rules rules() const { return {options_.choice, options_.mode}; }
+  const std::string& device_name(DeviceId device) const {
+    return problem_->topology().device(device).name;
+  }
+
+  void enter(std::unique_ptr<Session> session, const Values& elsewhere = {}) {
+    store_.arrange(session->wiring, session->tensors, elsewhere);
+    session_ = std::move(session);
+    stale_ = false;
+    // With free links several transfers bring one copy: one thread moves, so that the first fills
+    // it.
+    devices_move_ = backend_->devices_have_cores() && problem_->links() == cost::LinkMode::kChannel;
+  }
+
+  void begin() {
+    session_->core.begin(seed_);
+    ++beginnings_;
+    active_ = true;
+    const Clock::time_point now = Clock::now();
+    for (DeviceState& device : devices_) device.planned = now;
+    links_planned_ = now;
+    ring_all();
+  }
+
+  // --- lost devices ---
+  bool uses_lost_device(const schedule::Placement& placement) const {
+    return std::any_of(placement.device.begin(), placement.device.end(),
+                       [&](DeviceId device) { return lost_[device.index()] != 0; });
+  }
+  void refuse_lost_devices(const schedule::Placement& placement) const {
+    for (const DeviceId device : placement.device) {
+      if (!lost_[device.index()]) continue;
+      throw InfeasibleError(
+          fmt::format("the placement uses {}, which is lost", device_name(device)));
+    }
+  }
+
+  // Whatever way a run ends.
+  class Ending {
+   public:
+    explicit Ending(State& state) : state_(state) {}
+    ~Ending() {
+      state_.running_ = state_.active_ = state_.loss_ = false;
+      for (std::size_t d = 0; d < state_.lost_.size(); ++d) {
+        if (state_.lost_[d]) state_.store_.lose(DeviceId::of(d));
+      }
+      if (!state_.migrated_results_) return;
+      // The devices have the rest of a run and old parameters: all comes from the backup next time.
+      state_.store_.clear();
+      state_.stale_ = true;
+    }
+
+   private:
+    State& state_;
+  };
+  class Unlocked {
+   public:
+    explicit Unlocked(std::unique_lock<std::mutex>& lock) : lock_(lock) { lock_.unlock(); }
+    ~Unlocked() { lock_.lock(); }
+
+   private:
+    std::unique_lock<std::mutex>& lock_;
   };
 
-  std::size_t elements(TensorId tensor) const {
-    return static_cast<std::size_t>(kernel::element_count(*runner_->shape(tensor)));
-  }
-  void provide(CopyIndex copy) {
-    if (buffers_[copy]) return;
-    const Copy& made = wiring_->copies()[copy];
-    buffers_[copy] = arenas_[made.device.index()].allocate(elements(made.tensor));
-  }
-  void give_back(CopyIndex copy) {
-    const Copy& freed = wiring_->copies()[copy];
-    // Inputs stay for the next run.
-    if (freed.from_start || buffers_.empty()) return;
-    arenas_[freed.device.index()].release(std::move(buffers_[copy]), elements(freed.tensor));
-  }
-
-  // Values from before a change of placement: the buffer itself where the device is the same.
-  void keep_values(const Wiring& old_wiring, std::vector<Arena::Buffer>& old) {
-    std::unordered_map<TensorId, std::vector<std::size_t>> old_copies;
-    for (std::size_t o = 0; o < old.size(); ++o) {
-      if (old_wiring.copies()[o].from_start && old[o]) {
-        old_copies[old_wiring.copies()[o].tensor].push_back(o);
-      }
+  // After a loss, when everything that still ran has ended: goes on with what is left, on the
+  // devices that are, unless another one is lost meanwhile. False where nothing is left.
+  bool replace_rest(std::unique_lock<std::mutex>& lock) {
+    loss_ = false;
+    for (std::size_t d = 0; d < lost_.size(); ++d) {
+      if (lost_[d]) store_.lose(DeviceId::of(d));
     }
-    // Where each value now lies, for devices that did not have it.
-    std::unordered_map<TensorId, const float*> value;
-    for (const auto& [tensor, copies] : old_copies) value[tensor] = old[copies.front()].get();
-    for (std::size_t c = 0; c < buffers_.size(); ++c) {
-      const Copy& copy = wiring_->copies()[c];
-      const auto found = old_copies.find(copy.tensor);
-      if (!copy.from_start || found == old_copies.end()) continue;
-      for (const std::size_t o : found->second) {
-        if (old_wiring.copies()[o].device == copy.device) buffers_[c] = std::move(old[o]);
-      }
+    if (!migrated_results_) migrated_results_.emplace();
+    migrated_results_->merge(store_.results());
+    const std::vector<DeviceId> holders = store_.holders();
+    std::vector<std::uint8_t> available(holders.size());
+    for (std::size_t t = 0; t < holders.size(); ++t) {
+      if (holders[t].valid() && is_result(TensorId::of(t))) saved_[t] = 1;
+      available[t] = holders[t].valid() || saved_[t];
     }
-    for (std::size_t c = 0; c < buffers_.size(); ++c) {
-      const Copy& copy = wiring_->copies()[c];
-      if (!copy.from_start || buffers_[c] || !value.contains(copy.tensor)) continue;
-      provide(static_cast<CopyIndex>(c));
-      std::copy_n(value.at(copy.tensor), elements(copy.tensor), buffers_[c].get());
+    Rest rest = find_rest(*problem_, ended_nodes_, {available, holders}, lost_);
+    if (!rest.problem) return false;
+    std::unique_ptr<Session> session;
+    {
+      const Unlocked unlocked(lock);
+      session = make_session(std::move(rest));
     }
-    for (std::size_t o = 0; o < old.size(); ++o) {
-      const Copy& copy = old_wiring.copies()[o];
-      if (old[o]) arenas_[copy.device.index()].release(std::move(old[o]), elements(copy.tensor));
+    if (loss_) return true;
+    for (std::size_t v = 0; v < session->nodes.size(); ++v) {
+      const std::size_t whole = session->nodes[v].index();
+      timeline_.device[whole] = session->placement.device[v];
+      timeline_.priority[whole] = session->placement.priority[v];
+      ended_nodes_[whole] = 0;
     }
+    enter(std::move(session), *migrated_results_);
+    begin();
+    return true;
   }
 
-  // Pairs of a new value and the parameter whose place it takes, on every device that has both.
-  void find_renewals() {
-    std::map<std::pair<TensorId, DeviceId>, CopyIndex> parameters;
-    renewals_.clear();
-    for (std::size_t c = 0; c < buffers_.size(); ++c) {
-      const Copy& copy = wiring_->copies()[c];
-      if (copy.from_start) {
-        parameters.emplace(std::pair(copy.tensor, copy.device), static_cast<CopyIndex>(c));
-      }
+  // A placement of everything on the devices that are left.
+  void replace_whole(std::unique_lock<std::mutex>& lock) {
+    const std::vector<std::uint8_t> none(problem_->node_count(), 0);
+    const std::vector<std::uint8_t> nothing(problem_->tensor_count(), 0);
+    const std::vector<DeviceId> nowhere(problem_->tensor_count());
+    const Rest all = find_rest(*problem_, none, {nothing, nowhere}, lost_);
+    std::unique_ptr<Session> session;
+    {
+      const Unlocked unlocked(lock);
+      session = std::make_unique<Session>(Rest{problem_}, options_.replace(*all.problem), backend_,
+                                          rules());
     }
-    for (std::size_t c = 0; c < buffers_.size(); ++c) {
-      const Copy& copy = wiring_->copies()[c];
-      const TensorId parameter = problem_->graph().updates(copy.tensor);
-      if (!parameter.valid()) continue;
-      const auto found = parameters.find(std::pair(parameter, copy.device));
-      if (found != parameters.end()) {
-        renewals_.emplace(static_cast<CopyIndex>(c), found->second);
-      }
-    }
+    enter(std::move(session));
   }
 
-  void drop_last_results() {
-    for (std::size_t c = 0; c < buffers_.size(); ++c) {
-      if (!wiring_->copies()[c].from_start) give_back(static_cast<CopyIndex>(c));
-    }
+  std::unique_ptr<Session> make_session(Rest rest) const {
+    schedule::Placement placement = options_.replace(*rest.problem);
+    std::shared_ptr<const Backend> backend =
+        make_backend(options_.backend, *rest.problem, options_.machine);
+    return std::make_unique<Session>(std::move(rest), std::move(placement), std::move(backend),
+                                     rules());
   }
 
-  void renew_parameters() {
-    for (const auto& [fresh, parameter] : renewals_)
-      std::swap(buffers_[fresh], buffers_[parameter]);
+  bool is_result(TensorId tensor) const {
+    const graph::Graph& graph = problem_->graph();
+    return graph.role(tensor) == graph::TensorRole::kValue &&
+           (graph.is_output(tensor) || graph.updates(tensor).valid());
   }
 
-  void ring(DeviceId device) {
+  // --- signals ---
+  // `planned`: when, by plan, that happened which may let the device start something.
+  void ring(DeviceId device, Clock::time_point planned) {
+    DeviceState& state = devices_[device.index()];
+    state.planned = std::max(state.planned, planned);
     bells_[device.index()].fetch_add(1, std::memory_order_release);
     bells_[device.index()].notify_one();
   }
   void ring_all() {
-    for (std::size_t d = 0; d < bells_.size(); ++d) ring(DeviceId::of(d));
+    for (std::size_t d = 0; d < bells_.size(); ++d) ring(DeviceId::of(d), {});
     links_.notify_one();
     ended_.notify_one();
   }
-  // After something ended: wakes whoever may go on.
-  void pass_on(DeviceId self) {
-    for (const CopyIndex copy : core_->released()) give_back(copy);
-    core_->forget_released();
-    for (const DeviceId device : core_->touched()) {
-      if (device != self && core_->is_ready(device)) ring(device);
+  // After something ended: wakes whoever may go on. `self`, where valid, is about to look by
+  // itself.
+  void pass_on(DeviceId self, Clock::time_point planned) {
+    Core& core = session_->core;
+    for (const CopyIndex copy : core.released()) store_.release(copy);
+    core.forget_released();
+    for (const DeviceId device : core.touched()) {
+      if (device != self && core.is_ready(device)) ring(device, planned);
     }
-    core_->forget_touched();
-    if (core_->has_waiting_transfers()) links_.notify_one();
-    if (core_->left() == 0) ended_.notify_one();
+    core.forget_touched();
+    if (!devices_move_ && core.has_waiting_transfers()) {
+      links_planned_ = std::max(links_planned_, planned);
+      links_.notify_one();
+    }
+    if (core.left() == 0) ended_.notify_one();
+  }
+  // Where devices move data: finds someone to move what `self`, now busy, cannot.
+  void wake_mover(DeviceId self) {
+    if (!devices_move_ || !session_->core.may_start_transfer()) return;
+    for (std::size_t d = 0; d < devices_.size(); ++d) {
+      if (!devices_[d].idle || DeviceId::of(d) == self) continue;
+      ring(DeviceId::of(d), {});
+      return;
+    }
+    links_.notify_one();
   }
   void fail(const std::string& why) {
     if (failure_.empty()) failure_ = why;
@@ -317,12 +395,12 @@ class Engine::State {
     ended_.notify_one();
   }
 
-  double now() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count() / options_.time_scale;
-  }
+  double now() const { return to_seconds(Clock::now() - start_) / backend_->time_scale(); }
 
   void wait_for_end(std::unique_lock<std::mutex>& lock) {
-    const auto over = [&] { return (core_->left() == 0 || !failure_.empty()) && executing_ == 0; };
+    const auto over = [&] {
+      return (session_->core.left() == 0 || loss_ || !failure_.empty()) && executing_ == 0;
+    };
     while (!over()) {
       if (!options_.watchdog_seconds) {
         ended_.wait(lock, over);
@@ -330,124 +408,194 @@ class Engine::State {
       }
       const Clock::duration patience = seconds(*options_.watchdog_seconds);
       if (ended_.wait_for(lock, patience / 4, over)) break;
-      for (std::size_t d = 0; d < running_.size(); ++d) {
-        if (!running_[d].node.valid() || Clock::now() - running_[d].start < patience) continue;
+      for (std::size_t d = 0; d < devices_.size(); ++d) {
+        const DeviceState& device = devices_[d];
+        if (!device.running.valid() || Clock::now() - device.start < patience) continue;
         broken_ = fmt::format("node '{}' on {} did not end within {} s",
-                              problem_->graph().node_name(running_[d].node),
-                              problem_->topology().device(DeviceId::of(d)).name,
-                              *options_.watchdog_seconds);
-        active_ = false;
+                              problem_->graph().node_name(device.running),
+                              device_name(DeviceId::of(d)), *options_.watchdog_seconds);
         throw InfeasibleError(broken_);
       }
     }
   }
 
+  // --- devices ---
+  // What a device's thread uses again and again.
+  struct Operands {
+    std::vector<const float*> inputs;
+    std::vector<float*> outputs;
+  };
+
   // The life of a device's thread.
   void work(DeviceId device) {
     make_timers_precise();
-    if (options_.machine == Machine::kThreads) pin_thread(device.index(), bells_.size());
-    std::vector<const float*> inputs;
-    std::vector<float*> outputs;
+    backend_->enter_device_thread(device);
+    Operands operands;
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      const NodeId node = active_ ? core_->start_node(device) : NodeId();
-      if (!node.valid()) {
-        const std::uint32_t heard = bells_[device.index()].load(std::memory_order_acquire);
-        lock.unlock();
-        bells_[device.index()].wait(heard, std::memory_order_acquire);
-        lock.lock();
-        continue;
+      if (active_ && !lost_[device.index()]) {
+        if (const NodeId node = session_->core.start_node(device); node.valid()) {
+          run_node(node, device, operands, lock);
+          continue;
+        }
+        if (devices_move_) {
+          if (const auto transfer = session_->core.start_transfer()) {
+            wake_mover(device);
+            move(*transfer, device, lock);
+            continue;
+          }
+        }
       }
-      prepare(node, inputs, outputs);
-      ++executing_;
-      const Clock::time_point start = Clock::now();
-      running_[device.index()] = {node, start};
-      timeline_.nodes[node.index()].start = now();
-      lock.unlock();
-      const std::string error = execute(node, device, start, inputs, outputs);
-      lock.lock();
-      --executing_;
-      running_[device.index()].node = {};
-      if (!error.empty()) {
-        fail(error);
-        continue;
-      }
-      if (!active_) {  // the run has failed elsewhere
-        ended_.notify_one();
-        continue;
-      }
-      const double end = now();
-      note_pacing(start, node_seconds(node, device));
-      timeline_.nodes[node.index()].end = end;
-      timeline_.makespan = std::max(timeline_.makespan, end);
-      core_->node_ended(node, end);
-      pass_on(device);
+      wait_for_bell(device, lock);
     }
   }
 
-  void prepare(NodeId node, std::vector<const float*>& inputs, std::vector<float*>& outputs) {
+  void wait_for_bell(DeviceId device, std::unique_lock<std::mutex>& lock) {
+    std::atomic<std::uint32_t>& bell = bells_[device.index()];
+    const std::uint32_t heard = bell.load(std::memory_order_acquire);
+    devices_[device.index()].idle = true;
+    lock.unlock();
+    if (backend_->devices_have_cores()) watch(bell, heard);
+    bell.wait(heard, std::memory_order_acquire);
+    lock.lock();
+    devices_[device.index()].idle = false;
+  }
+
+  void run_node(NodeId node, DeviceId device, Operands& operands,
+                std::unique_lock<std::mutex>& lock) {
+    Session& session = *session_;
+    DeviceState& state = devices_[device.index()];
+    const NodeId whole = session.whole(node);
+    wake_mover(device);
+    find_operands(node, operands);
+    const auto paced = session.backend->node_seconds(node, device, seed_);
+    ++executing_;
+    state.running = whole;
+    state.start = Clock::now();
+    timeline_.nodes[whole.index()].start = now();
+    Clock::time_point end = paced ? state.planned + seconds(*paced) : state.start;
+    lock.unlock();
+    const std::string error = execute(whole, device, operands);
+    if (paced) end = sleep_until(end);
+    lock.lock();
+    --executing_;
+    state.running = {};
+    if (!error.empty()) return fail(error);
+    if (active_ || (loss_ && !lost_[device.index()])) {
+      timeline_.nodes[whole.index()].end = now();
+      timeline_.makespan = std::max(timeline_.makespan, timeline_.nodes[whole.index()].end);
+      ended_nodes_[whole.index()] = 1;
+      for (const CopyIndex copy : session.wiring.results(node)) store_.arrived(copy);
+    }
+    if (!active_) return ended_.notify_one();  // the run is over, or waits for what still runs
+    if (paced) {
+      note_pacing(end);
+      state.planned = end;
+    }
+    session.core.node_ended(node, timeline_.nodes[whole.index()].end);
+    pass_on(device, end);
+  }
+
+  void find_operands(NodeId node, Operands& operands) {
     if (!options_.computes) return;
-    inputs.clear();
-    outputs.clear();
-    for (const CopyIndex copy : wiring_->operands(node)) inputs.push_back(buffers_[copy].get());
-    for (const CopyIndex copy : wiring_->results(node)) {
-      provide(copy);
-      outputs.push_back(buffers_[copy].get());
+    operands.inputs.clear();
+    operands.outputs.clear();
+    for (const CopyIndex copy : session_->wiring.operands(node)) {
+      operands.inputs.push_back(store_.data(copy));
+    }
+    for (const CopyIndex copy : session_->wiring.results(node)) {
+      store_.provide(copy);
+      operands.outputs.push_back(store_.data(copy));
     }
   }
 
-  // Without the lock. What went wrong, or nothing.
-  std::string execute(NodeId node, DeviceId device, Clock::time_point start,
-                      const std::vector<const float*>& inputs,
-                      const std::vector<float*>& outputs) const {
+  // Without the lock. What went wrong, or nothing. The node is one of the whole graph.
+  std::string execute(NodeId node, DeviceId device, const Operands& operands) const {
+    if (!options_.computes) return {};
     const auto failed = [&](const char* why) {
       return fmt::format("node '{}' on {}: {}", problem_->graph().node_name(node),
-                         problem_->topology().device(device).name, why);
+                         device_name(device), why);
     };
-    if (options_.computes) {
-      try {
-        kernels_[node.index()]->run(inputs, outputs);
-      } catch (const std::exception& error) {
-        return failed(error.what());
-      }
-      if (options_.check_finite && !is_finite(node, outputs)) {
-        return failed("a result is not a finite number");
-      }
+    try {
+      kernels_[node.index()]->run(operands.inputs, operands.outputs);
+    } catch (const std::exception& error) {
+      return failed(error.what());
     }
-    if (pace_) {
-      std::this_thread::sleep_until(start + seconds(node_seconds(node, device)));
+    if (options_.check_finite && !is_finite(node, operands.outputs)) {
+      return failed("a result is not a finite number");
     }
     return {};
   }
 
   bool is_finite(NodeId node, const std::vector<float*>& outputs) const {
-    const auto tensors = problem_->graph().outputs(node);
+    const auto& shapes = problem_->graph().kernel_call(node)->outputs;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const float* end = outputs[i] + elements(tensors[i]);
-      if (std::any_of(outputs[i], const_cast<float*>(end),
-                      [](float value) { return !std::isfinite(value); })) {
+      const float* end = outputs[i] + kernel::element_count(shapes[i]);
+      if (!std::all_of(const_cast<const float*>(outputs[i]), end,
+                       [](float value) { return std::isfinite(value); })) {
         return false;
       }
     }
     return true;
   }
 
-  // Of wall clock.
-  double node_seconds(NodeId node, DeviceId device) const {
-    return pace_ ? options_.time_scale * pace_->node_time(node, device, seed_) : 0.0;
+  // When the pause was to end or, where computing took longer, when that ended.
+  static Clock::time_point sleep_until(Clock::time_point end) {
+    const Clock::time_point computed = Clock::now();
+    if (computed >= end) return computed;
+    std::this_thread::sleep_until(end);
+    return end;
   }
-  void note_pacing(Clock::time_point start, double wanted) {
-    if (!pace_) return;
-    const double took = std::chrono::duration<double>(Clock::now() - start).count();
-    pacing_error_ = std::max(pacing_error_, took - wanted);
+  void note_pacing(Clock::time_point planned) {
+    pacing_error_ = std::max(pacing_error_, to_seconds(Clock::now() - planned));
   }
 
-  // The life of the thread that moves data between devices: copies at once, and ends each transfer
-  // when its time has come.
+  // --- links ---
+  std::size_t record(const Transfer& transfer) {
+    timeline_.transfers.push_back(
+        {session_->whole(transfer.tensor),
+         transfer.consumer.valid() ? session_->whole(transfer.consumer) : NodeId(), transfer.from,
+         transfer.to, now(), 0.0});
+    return timeline_.transfers.size() - 1;
+  }
+
+  void copy_values(const Transfer& transfer, std::unique_lock<std::mutex>& lock) {
+    if (!options_.computes || store_.data(transfer.target)) return;
+    store_.provide(transfer.target);
+    const float* from = store_.data(transfer.source);
+    float* to = store_.data(transfer.target);
+    const std::size_t bytes = store_.elements(transfer.target) * sizeof(float);
+    ++executing_;
+    lock.unlock();
+    std::memcpy(to, from, bytes);
+    lock.lock();
+    --executing_;
+  }
+
+  void end_transfer(TransferIndex index, std::size_t at, DeviceId self, Clock::time_point planned) {
+    const double end = now();
+    timeline_.transfers[at].end = end;
+    timeline_.makespan = std::max(timeline_.makespan, end);
+    store_.arrived(session_->wiring.transfers()[index].target);
+    session_->core.transfer_ended(index, end);
+    pass_on(self, planned);
+  }
+
+  // A transfer that takes as long as its copy, by whichever thread.
+  void move(TransferIndex index, DeviceId self, std::unique_lock<std::mutex>& lock) {
+    const Transfer& transfer = session_->wiring.transfers()[index];
+    const std::size_t at = record(transfer);
+    copy_values(transfer, lock);
+    if (!active_) return ended_.notify_one();
+    end_transfer(index, at, self, {});
+  }
+
+  // The life of the thread that moves data where no device does. Paced transfers are copied at once
+  // and end when their time has come.
   void move_data() {
     make_timers_precise();
-    std::vector<Moving> moving;  // a heap, the next to end first
-    std::uint64_t run = 0;       // that they belong to
+    std::vector<Moving> moving;    // a heap, the next to end first
+    std::uint64_t beginnings = 0;  // when they began
     const auto later = [](const Moving& a, const Moving& b) { return a.end > b.end; };
     std::unique_lock lock(mutex_);
     while (!stopping_) {
@@ -455,25 +603,24 @@ class Engine::State {
         links_.wait(lock);
         continue;
       }
-      if (std::exchange(run, runs_) != runs_) moving.clear();  // left over from one that failed
-      if (const auto index = core_->start_transfer()) {
-        const Clock::time_point start = Clock::now();
-        const Transfer& transfer = wiring_->transfers()[*index];
-        const std::size_t record = timeline_.transfers.size();
-        timeline_.transfers.push_back(
-            {transfer.tensor, transfer.consumer, transfer.from, transfer.to, now(), 0.0});
-        ++executing_;
+      if (std::exchange(beginnings, beginnings_) != beginnings_) moving.clear();
+      if (const auto index = session_->core.start_transfer()) {
+        const Transfer& transfer = session_->wiring.transfers()[*index];
+        const auto paced = session_->backend->transfer_seconds(transfer, seed_);
+        if (!paced) {
+          move(*index, {}, lock);
+          continue;
+        }
+        const Clock::time_point end = links_planned_ + seconds(*paced);
+        const std::size_t at = record(transfer);
         copy_values(transfer, lock);
-        --executing_;
-        if (!active_ || run != runs_) {
+        if (!active_ || beginnings != beginnings_) {
           ended_.notify_one();
           continue;
         }
-        const double wanted =
-            pace_ ? options_.time_scale * pace_->transfer_time(transfer, seed_) : 0.0;
-        moving.push_back({start + seconds(wanted), *index, record});
+        moving.push_back({end, *index, at});
         std::push_heap(moving.begin(), moving.end(), later);
-        if (pace_) continue;
+        continue;
       }
       if (moving.empty()) {
         links_.wait(lock);
@@ -486,51 +633,44 @@ class Engine::State {
       std::pop_heap(moving.begin(), moving.end(), later);
       const Moving done = moving.back();
       moving.pop_back();
-      const double end = now();
-      timeline_.transfers[done.record].end = end;
-      timeline_.makespan = std::max(timeline_.makespan, end);
-      core_->transfer_ended(done.transfer, end);
-      pass_on({});
+      note_pacing(done.end);
+      links_planned_ = std::max(links_planned_, done.end);
+      end_transfer(done.transfer, done.record, {}, done.end);
     }
-  }
-
-  void copy_values(const Transfer& transfer, std::unique_lock<std::mutex>& lock) {
-    if (!options_.computes) return;
-    provide(transfer.target);
-    const float* from = buffers_[transfer.source].get();
-    float* to = buffers_[transfer.target].get();
-    const std::size_t bytes = elements(transfer.tensor) * sizeof(float);
-    lock.unlock();
-    std::memcpy(to, from, bytes);
-    lock.lock();
   }
 
   const std::shared_ptr<const cost::Problem> problem_;
   const EngineOptions options_;
-  std::optional<Pace> pace_;                                            // immutable
-  std::unique_ptr<graph::SerialRunner<float>> runner_;                  // knows shapes; immutable
+  const std::shared_ptr<const Backend> backend_;
   std::vector<std::unique_ptr<kernel::cpu::Runnable<float>>> kernels_;  // immutable
   std::vector<std::thread> threads_;
   std::vector<std::atomic<std::uint32_t>> bells_;  // by device: rung when there may be work
 
   mutable std::mutex mutex_;
   std::condition_variable links_, ended_;
-  schedule::Placement placement_;
-  std::unique_ptr<Wiring> wiring_;
-  StartOrder order_;
-  std::unique_ptr<Core> core_;
-  std::vector<Arena> arenas_;           // by device
-  std::vector<Arena::Buffer> buffers_;  // by copy
-  std::map<CopyIndex, CopyIndex> renewals_;
+  std::vector<DeviceState> devices_;
+  std::vector<std::uint8_t> lost_;  // by device
+  Store store_;
+  std::unique_ptr<Session> session_;  // what is run
+  bool stale_ = false;                // the session is of the rest of a run that has ended
+  bool devices_move_ = false;         // data, where they are idle
   schedule::Timeline timeline_;
   Clock::time_point start_;
-  std::uint64_t seed_ = 0, runs_ = 0;
-  std::vector<Running> running_;  // by device
-  std::size_t executing_ = 0;     // nodes and copies that run without the lock
-  bool active_ = false, stopping_ = false;
-  std::string failure_;  // of the run
-  std::string broken_;   // why there can be no more runs
+  Clock::time_point links_planned_;  // as DeviceState::planned
+  std::uint64_t seed_ = 0, beginnings_ = 0;
+  std::size_t executing_ = 0;  // nodes and copies that run without the lock
+  bool running_ = false;       // a run, which may pause for a new placement
+  bool active_ = false;        // things may start
+  bool loss_ = false;          // a device was lost during the run and not yet replaced
+  bool stopping_ = false;
+  std::string failure_;      // of the run
+  std::string broken_;       // why there can be no more runs
+  std::string lost_result_;  // the device that was lost with results after the run
   double pacing_error_ = 0.0;
+  std::vector<std::uint8_t> ended_nodes_;  // by node of the whole graph
+  // After a loss: results that were there, and which, also where there are no values.
+  std::optional<Values> migrated_results_;
+  std::vector<std::uint8_t> saved_;  // by tensor
 };
 
 Engine::Engine(std::shared_ptr<const cost::Problem> problem, EngineOptions options)
@@ -554,6 +694,12 @@ Values Engine::results() const {
 }
 double Engine::pacing_error() const {
   return state_->pacing_error();
+}
+void Engine::lose(DeviceId device) {
+  state_->lose(device);
+}
+void Engine::restore(DeviceId device) {
+  state_->restore(device);
 }
 
 }  // namespace doppler::exec

@@ -1,7 +1,13 @@
 #include "doppler/study/execute.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "doppler/base/error.h"
@@ -23,8 +29,8 @@
 namespace doppler::study {
 namespace {
 
-void check_settings(const ExecuteSettings& settings) {
-  const bool emulated = settings.machine == exec::Machine::kEmulated;
+void check_settings(const cost::Problem& problem, const ExecuteSettings& settings) {
+  const bool emulated = settings.backend == exec::kEmulatedBackend;
   const bool virtual_clock = settings.clock == EngineClock::kVirtual;
   if (settings.runs < 1 || settings.warmup < 0) {
     throw ParameterError("the number of runs must be positive");
@@ -36,6 +42,16 @@ void check_settings(const ExecuteSettings& settings) {
   }
   if (settings.time_scale && (!emulated || virtual_clock)) {
     throw ParameterError("only an emulated machine on the wall clock has a time scale");
+  }
+  if (virtual_clock && !settings.losses.empty()) {
+    throw ParameterError("devices are lost on the wall clock only");
+  }
+  for (const DeviceLoss& loss : settings.losses) {
+    if (!problem.topology().find_device(loss.device)) {
+      throw ParameterError(
+          fmt::format("no device of {} is called '{}'", problem.topology().name(), loss.device));
+    }
+    if (!(loss.seconds >= 0.0)) throw ParameterError("a device is lost at a time from 0 on");
   }
   if (!emulated && settings.deviation != exec::Deviation{}) {
     throw ParameterError("only an emulated machine can be made slower or given jitter");
@@ -82,6 +98,50 @@ double default_time_scale(const cost::Problem& problem, const schedule::Placemen
   return middle > 0.0 ? std::max(1.0, kLeastMedianSeconds / middle) : 1.0;
 }
 
+// Loses the devices that a run is to lose, each at its time, unless it ends before.
+class Failures {
+ public:
+  Failures(exec::Engine& engine, const cost::Problem& problem, const ExecuteSettings& settings,
+           int run, double time_scale) {
+    if (run != settings.warmup || settings.losses.empty()) return;
+    struct Due {
+      double seconds;  // of wall clock
+      DeviceId device;
+    };
+    std::vector<Due> due;
+    for (const DeviceLoss& loss : settings.losses) {
+      due.push_back({loss.seconds * time_scale, *problem.topology().find_device(loss.device)});
+    }
+    std::sort(due.begin(), due.end(),
+              [](const Due& a, const Due& b) { return a.seconds < b.seconds; });
+    thread_ = std::thread([this, &engine, due = std::move(due), start = Clock::now()] {
+      std::unique_lock lock(mutex_);
+      for (const Due& next : due) {
+        const auto at = start + std::chrono::duration_cast<Clock::duration>(
+                                    std::chrono::duration<double>(next.seconds));
+        if (changed_.wait_until(lock, at, [&] { return over_; })) return;
+        engine.lose(next.device);
+      }
+    });
+  }
+  ~Failures() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
 // One run after the other, whatever does them.
 class Runs {
  public:
@@ -97,18 +157,19 @@ class Runs {
       pace_.emplace(*problem_, settings.deviation);
       return;
     }
-    const bool emulated = settings.machine == exec::Machine::kEmulated;
+    const bool emulated = settings.backend == exec::kEmulatedBackend;
     if (emulated) {
       result.time_scale = settings.time_scale.value_or(default_time_scale(*problem_, placement));
     }
-    engine_.emplace(problem_, exec::EngineOptions{.machine = settings.machine,
-                                                  .choice = settings.choice,
-                                                  .mode = settings.mode,
-                                                  .computes = settings.computes,
-                                                  .check_finite = settings.check_finite,
-                                                  .deviation = settings.deviation,
-                                                  .time_scale = result.time_scale,
-                                                  .watchdog_seconds = settings.watchdog_seconds});
+    engine_.emplace(problem_,
+                    exec::EngineOptions{.backend = settings.backend,
+                                        .choice = settings.choice,
+                                        .mode = settings.mode,
+                                        .computes = settings.computes,
+                                        .check_finite = settings.check_finite,
+                                        .machine = {settings.deviation, result.time_scale},
+                                        .watchdog_seconds = settings.watchdog_seconds,
+                                        .replace = settings.replace});
     engine_->load(placement);
     if (settings.computes) {
       values_ = random_values(problem_->graph(), settings.seed);
@@ -121,8 +182,12 @@ class Runs {
     if (core_) {
       return exec::run_virtually(*problem_, placement_, *wiring_, *core_, *pace_, seed);
     }
-    schedule::Timeline timeline = engine_->run(seed);
-    if (settings_.machine == exec::Machine::kEmulated) {
+    schedule::Timeline timeline;
+    {
+      const Failures failures(*engine_, *problem_, settings_, number, result.time_scale);
+      timeline = engine_->run(seed);
+    }
+    if (settings_.backend == exec::kEmulatedBackend) {
       result.pacing_error_seconds =
           std::max(result.pacing_error_seconds.value_or(0.0), engine_->pacing_error());
     }
@@ -172,7 +237,7 @@ std::optional<double> noise_of(const std::vector<double>& makespans) {
 
 ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
                       const schedule::Placement& placement, const ExecuteSettings& settings) {
-  check_settings(settings);
+  check_settings(*problem, settings);
   const StopToken stop(settings.interrupt);
   ExecuteResult result;
   Runs runs(problem, placement, settings, result);

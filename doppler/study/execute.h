@@ -17,8 +17,14 @@ namespace doppler::study {
 
 enum class EngineClock : std::uint8_t { kWall, kVirtual };
 
+// A device that fails some time after the start of a run.
+struct DeviceLoss {
+  std::string device;
+  double seconds = 0.0;  // of the engine's time: stretched on an emulated machine
+};
+
 struct ExecuteSettings {
-  exec::Machine machine = exec::Machine::kThreads;
+  std::string backend = std::string(exec::kThreadsBackend);
   EngineClock clock = EngineClock::kWall;  // kVirtual: emulated only, nothing is computed
   schedule::Choice choice = schedule::Choice::kPriority;
   schedule::Mode mode = schedule::Mode::kWorkConserving;
@@ -31,6 +37,10 @@ struct ExecuteSettings {
   // Emulated, wall clock. Absent: so that half of the nodes take at least kLeastMedianSeconds.
   std::optional<double> time_scale = std::nullopt;
   std::optional<double> watchdog_seconds = std::nullopt;
+  // Wall clock: devices that are lost during the first counted run, and who places what is left
+  // (absent: the run fails).
+  std::vector<DeviceLoss> losses = {};
+  exec::Replace replace = {};
   std::uint64_t seed = 1;  // of values, random choice and jitter
   const std::atomic<bool>* interrupt = nullptr;
 };

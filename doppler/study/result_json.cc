@@ -210,8 +210,7 @@ std::string execute_json(const cost::Problem& problem, const std::string& graph_
   JsonWriter json;
   json.begin_object();
   write_subject(json, problem, graph_path);
-  json.field("engine",
-             settings.machine == exec::Machine::kThreads ? std::string_view("threads") : "emulated")
+  json.field("engine", settings.backend)
       .field("clock", settings.clock == EngineClock::kWall ? std::string_view("wall") : "virtual")
       .field("mode", mode_name(settings.mode))
       .field("choice", choice_name(settings.choice))

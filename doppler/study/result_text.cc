@@ -201,9 +201,9 @@ std::string execute_text(const cost::Problem& problem, const ExecuteSettings& se
                          const ExecuteResult& result) {
   const std::string& unit = problem.time_unit();
   std::string text = makespan_text(result, unit);
-  text += settings.machine == exec::Machine::kThreads ? " on this machine's cores\n"
-          : settings.clock == EngineClock::kWall      ? " emulated\n"
-                                                      : " emulated, on a virtual clock\n";
+  text += settings.backend == exec::kThreadsBackend ? " on this machine's cores\n"
+          : settings.clock == EngineClock::kWall    ? " emulated\n"
+                                                    : " emulated, on a virtual clock\n";
   if (settings.mode == schedule::Mode::kSynchronous) {
     text.insert(text.size() - 1, " (synchronous, level by level)");
   }
@@ -211,6 +211,13 @@ std::string execute_text(const cost::Problem& problem, const ExecuteSettings& se
       fmt::format("simulated  {}: the run takes {:.1f} % {}\n", format_time(result.predicted, unit),
                   100.0 * std::abs(result.median / result.predicted - 1.0),
                   result.median < result.predicted ? "less" : "more");
+  if (settings.replace) {
+    for (const DeviceLoss& loss : settings.losses) {
+      text +=
+          fmt::format("lost       {} after {} of the first run; what was left was placed anew\n",
+                      loss.device, format_time(loss.seconds, "s"));
+    }
+  }
   if (result.noise) {
     text += fmt::format("noise      {:.1f} % between the medians of odd and even runs\n",
                         100.0 * *result.noise);

@@ -103,5 +103,72 @@ TEST(Run, AGraphWithoutKernelsIsOnlyEmulated) {
       0);
 }
 
+TEST(Run, ALostDeviceFailsTheRun) {
+  const Workspace files;
+  make_graph(files);
+  const Outcome run = files.dopp(
+      "run ffnn.json --engine emulated --devices 4xP100 --time-scale 1000 --budget 0.2"
+      " --lose gpu0@1e-6");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(run.err, HasSubstr("gpu0 was lost during the run"));
+}
+
+TEST(Run, MigratesToTheDevicesThatAreLeft) {
+  const Workspace files;
+  make_graph(files);
+  for (const char* engine :
+       {"--engine threads --devices cpu:3 --lose cpu0@1e-5,cpu2@2e-5",
+        "--engine emulated --devices 4xP100 --time-scale 1000 --lose gpu0@5e-6,gpu3@1e-5"}) {
+    const Outcome run =
+        files.dopp(std::string("run ffnn.json --on-failure migrate --runs 3 --check "
+                               "--budget 0.2 ") +
+                   engine);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("what was left was placed anew"));
+    EXPECT_THAT(run.out, HasSubstr("equal the serial runner's"));
+  }
+}
+
+TEST(Run, NobodyIsLeftToMigrateTo) {
+  const Workspace files;
+  make_graph(files);
+  const Outcome run = files.dopp(
+      "run ffnn.json --on-failure migrate --budget 0.2 --engine emulated --devices 2xP100"
+      " --time-scale 1000 --lose gpu0@1e-6,gpu1@1e-6");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("has no device left"));
+}
+
+TEST(Run, RefusesLossesThatMakeNoSense) {
+  const Workspace files;
+  make_graph(files);
+  const auto error_of = [&](const std::string& options) {
+    const Outcome run =
+        files.dopp("run ffnn.json --engine emulated --devices 4xP100 --budget 0.2 " + options);
+    EXPECT_EQ(run.exit_code, 2) << options;
+    return run.err;
+  };
+  EXPECT_THAT(error_of("--lose gpu9@1"), HasSubstr("no device of 4xP100 is called 'gpu9'"));
+  for (const char* bad : {"gpu1", "@1", "gpu1@", "gpu1@-1", "gpu1@nan", "gpu1@1x"}) {
+    EXPECT_THAT(error_of(std::string("--lose ") + bad), HasSubstr("is not DEVICE@SECONDS")) << bad;
+  }
+  EXPECT_THAT(error_of("--clock virtual --lose gpu1@0"), HasSubstr("wall clock only"));
+  EXPECT_THAT(error_of("--on-failure pray"), HasSubstr("--on-failure"));
+}
+
+TEST(Run, RefusesAPlacementOfAnotherGraph) {
+  const Workspace files;
+  make_graph(files);
+  ASSERT_EQ(files.dopp("place ffnn.json --devices cpu:2 --method heft -o p.json").exit_code, 0);
+  const Outcome made = files.dopp(
+      "graph generate ffnn --devices cpu:2 --batch 32 --input 8 --hidden 12 --output-size 4 --train"
+      " -o ffnn.json");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome run = files.dopp("run ffnn.json p.json --engine threads --devices cpu:2");
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("was made for another graph"));
+}
+
 }  // namespace
 }  // namespace doppler::golden

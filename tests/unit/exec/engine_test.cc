@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
 #include "doppler/device/spec.h"
@@ -103,7 +107,7 @@ TEST(Engine, EmulatesAnyMachine) {
   const auto problem = small_training("4xP100");
   const schedule::Placement placement = random_placement(*problem, 3);
   const Values values = random_values(problem->graph(), 3);
-  Engine engine(problem, {.machine = Machine::kEmulated, .time_scale = 50.0});
+  Engine engine(problem, {.backend = "emulated", .machine = {.time_scale = 50.0}});
   engine.load(placement);
   engine.set(values);
   engine.run();
@@ -158,16 +162,138 @@ TEST(Engine, ANodeThatHangsIsNamedAndNothingRunsAfterIt) {
   const auto problem = std::make_shared<const cost::Problem>(
       std::make_shared<const graph::Graph>(std::move(builder).build()),
       std::make_shared<const device::Topology>(device::topology_from_spec("uniform:2")));
-  Engine engine(problem, {.machine = Machine::kEmulated,
-                          .computes = false,
-                          .time_scale = 1.0,
-                          .watchdog_seconds = 0.1});
+  Engine engine(problem, {.backend = "emulated", .computes = false, .watchdog_seconds = 0.1});
   engine.load(schedule::with_b_levels(*problem, {DeviceId(0), DeviceId(1)}));
   EXPECT_THAT(test::error_of<InfeasibleError>([&] { engine.run(); }),
               testing::HasSubstr("node 'stuck' on"));
   EXPECT_THAT(test::error_of<InfeasibleError>([&] { engine.run(); }),
               testing::HasSubstr("cannot run any more"));
 }
+
+// Everything on the devices that a problem allows, at random.
+schedule::Placement random_allowed_placement(const cost::Problem& problem, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<DeviceId> device;
+  for (std::size_t v = 0; v < problem.node_count(); ++v) {
+    const auto allowed = problem.allowed_devices(NodeId::of(v));
+    device.push_back(allowed[rng.below(static_cast<std::uint32_t>(allowed.size()))]);
+  }
+  return schedule::with_b_levels(problem, std::move(device));
+}
+
+TEST(Engine, ALostDeviceFailsTheRunAndItsPlacements) {
+  const auto problem = small_training("cpu:2");
+  const Values values = random_values(problem->graph(), 3);
+  Engine engine(problem, {});
+  const std::vector<DeviceId> first(problem->node_count(), DeviceId(0));
+  engine.load(random_placement(*problem, 3));
+  engine.set(values);
+  engine.lose(DeviceId(1));
+  EXPECT_EQ(test::error_of<InfeasibleError>([&] { engine.run(); }),
+            "the placement uses cpu1, which is lost");
+  EXPECT_EQ(test::error_of<InfeasibleError>([&] { engine.load(random_placement(*problem, 4)); }),
+            "the placement uses cpu1, which is lost");
+  engine.load(schedule::with_b_levels(*problem, first));
+  engine.set(values);
+  engine.run();
+  const Values expected = Reference(problem->graph(), values).step();
+  for (const auto& [tensor, value] : expected) EXPECT_EQ(engine.results().at(tensor), value);
+  engine.restore(DeviceId(1));
+  engine.load(random_placement(*problem, 5));
+  engine.run();
+}
+
+TEST(Engine, InputsThatWereLostHaveToBeSetAgain) {
+  const auto problem = small_training("cpu:2");
+  Engine engine(problem, {});
+  engine.load(
+      schedule::with_b_levels(*problem, std::vector<DeviceId>(problem->node_count(), DeviceId(1))));
+  engine.set(random_values(problem->graph(), 3));
+  engine.run();
+  engine.lose(DeviceId(1));
+  engine.load(
+      schedule::with_b_levels(*problem, std::vector<DeviceId>(problem->node_count(), DeviceId(0))));
+  EXPECT_THAT(test::error_of<InputError>([&] { engine.run(); }),
+              testing::HasSubstr("has no value"));
+}
+
+struct LossCase {
+  const char* backend;
+  const char* devices;
+  int losses;
+  friend void PrintTo(const LossCase& c, std::ostream* out) {
+    *out << c.backend << " " << c.devices;
+  }
+};
+class EngineLoss : public testing::TestWithParam<LossCase> {};
+
+// Devices fail at random moments of runs, and in between; runs end all the same, with the results
+// of the serial runner, step after step.
+TEST_P(EngineLoss, AtAnyMomentRunsFinishOnTheOthers) {
+  const LossCase& given = GetParam();
+  const auto problem = small_training(given.devices);
+  const bool emulated = std::string(given.backend) == "emulated";
+  int lost = 0;
+  int interrupted = 0;  // runs of which some had been done
+  for (std::uint64_t seed = 1; lost < given.losses; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    Engine engine(problem,
+                  {.backend = given.backend,
+                   .choice = seed % 2 ? schedule::Choice::kPriority : schedule::Choice::kRandom,
+                   .machine = {.time_scale = emulated ? 5.0 : 1.0},
+                   .replace = [&](const cost::Problem& rest) {
+                     interrupted += rest.node_count() < problem->node_count();
+                     return random_allowed_placement(rest, seed);
+                   }});
+    const Values values = random_values(problem->graph(), seed);
+    Reference reference(problem->graph(), values);
+    engine.load(random_placement(*problem, seed));
+    engine.set(values);
+    engine.run();
+    reference.step();
+    const auto started = std::chrono::steady_clock::now();
+    engine.run();
+    reference.step();
+    const std::chrono::duration<double> usual = std::chrono::steady_clock::now() - started;
+    const std::uint32_t devices = static_cast<std::uint32_t>(problem->device_count());
+    const std::uint32_t failing = 1 + rng.below(devices - 1);
+    std::vector<double> moments;
+    for (std::uint32_t i = 0; i < failing; ++i) moments.push_back(rng.uniform(0.0, 1.1));
+    std::sort(moments.begin(), moments.end());
+    const std::uint32_t first = rng.below(devices);
+    std::thread saboteur([&] {
+      const auto begin = std::chrono::steady_clock::now();
+      for (std::uint32_t i = 0; i < failing; ++i) {
+        std::this_thread::sleep_until(
+            begin + std::chrono::duration_cast<std::chrono::nanoseconds>(moments[i] * usual));
+        engine.lose(DeviceId((first + i) % devices));
+      }
+    });
+    for (int step = 0; step < 3; ++step) {
+      engine.run(seed);
+      const Values expected = reference.step();
+      Values found;
+      try {
+        found = engine.results();
+      } catch (const InfeasibleError&) {  // the device failed just after the run
+        ASSERT_EQ(step, 0);
+        found = expected;
+      }
+      if (step == 0) saboteur.join();
+      ASSERT_EQ(found.size(), expected.size());
+      for (const auto& [tensor, value] : expected) {
+        ASSERT_EQ(found.at(tensor), value) << problem->graph().tensor_name(tensor);
+      }
+    }
+    lost += static_cast<int>(failing);
+  }
+  EXPECT_GT(interrupted, lost / 10);
+}
+INSTANTIATE_TEST_SUITE_P(Backends, EngineLoss,
+                         testing::Values(LossCase{"threads", "cpu:2", 100},
+                                         LossCase{"threads", "cpu:4", 200},
+                                         LossCase{"emulated", "4xP100", 200}));
 
 TEST(Engine, RandomGraphsInRandomOrderAlwaysEnd) {
   const auto problem = small_training("cpu:4");

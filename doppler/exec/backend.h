@@ -1,0 +1,59 @@
+// What an engine runs on: where the threads of devices run, and how long things take. Everything
+// else, the choice of what starts, values and memory, is the engine's and the same for all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/exec/pace.h"
+#include "doppler/exec/wiring.h"
+
+namespace doppler::exec {
+
+// Immutable, so that all threads of an engine share one.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Called once on the thread of each device, before anything else.
+  virtual void enter_device_thread(DeviceId device) const = 0;
+  // Whether values have to be computed: it is the computing that takes the time.
+  virtual bool needs_values() const = 0;
+  // Whether each device has a core to itself, so that an idle one may watch for work without
+  // sleeping, and move data.
+  virtual bool devices_have_cores() const = 0;
+
+  // Seconds of wall clock that a node or a transfer is to take; nothing where it takes as long as
+  // its kernel or its copy does. `run` distinguishes runs.
+  virtual std::optional<double> node_seconds(NodeId node, DeviceId device,
+                                             std::uint64_t run) const = 0;
+  virtual std::optional<double> transfer_seconds(const Transfer& transfer,
+                                                 std::uint64_t run) const = 0;
+  // Seconds of wall clock in one unit of the times that the engine reports.
+  virtual double time_scale() const = 0;
+};
+
+// What a backend may be told; those of this machine's own cores refuse what they cannot do.
+struct BackendOptions {
+  Deviation deviation = {};  // from the problem's costs
+  double time_scale = 1.0;   // stretches time; results are reported unscaled
+};
+
+// "threads": the devices are cores of this machine, kernels and copies are real. "emulated": any
+// topology; nodes and transfers take as long as a Pace says.
+inline constexpr std::string_view kThreadsBackend = "threads";
+inline constexpr std::string_view kEmulatedBackend = "emulated";
+std::vector<std::string> backend_names();
+
+// Throws ParameterError for a name that no backend has, for options out of range or that the
+// backend cannot follow, and for devices that it does not have. The problem must outlive it.
+std::unique_ptr<const Backend> make_backend(std::string_view name, const cost::Problem& problem,
+                                            const BackendOptions& options);
+
+}  // namespace doppler::exec

@@ -1,0 +1,45 @@
+#include "doppler/exec/backends/emulated.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "doppler/base/error.h"
+
+namespace doppler::exec {
+namespace {
+
+class Emulated final : public Backend {
+ public:
+  Emulated(const cost::Problem& problem, const BackendOptions& options)
+      : pace_(problem, options.deviation), time_scale_(options.time_scale) {}
+
+  void enter_device_thread(DeviceId) const override {}
+  bool needs_values() const override { return false; }
+  bool devices_have_cores() const override { return false; }
+  std::optional<double> node_seconds(NodeId node, DeviceId device,
+                                     std::uint64_t run) const override {
+    return time_scale_ * pace_.node_time(node, device, run);
+  }
+  std::optional<double> transfer_seconds(const Transfer& transfer,
+                                         std::uint64_t run) const override {
+    return time_scale_ * pace_.transfer_time(transfer, run);
+  }
+  double time_scale() const override { return time_scale_; }
+
+ private:
+  Pace pace_;
+  double time_scale_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Backend> make_emulated_backend(const cost::Problem& problem,
+                                                     const BackendOptions& options) {
+  if (!(options.time_scale > 0.0) || !std::isfinite(options.time_scale)) {
+    throw ParameterError(fmt::format("a time scale of {} is not positive", options.time_scale));
+  }
+  return std::make_unique<Emulated>(problem, options);
+}
+
+}  // namespace doppler::exec
