@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "doppler/kernel/cpu/copy.h"
 #include "doppler/kernel/cpu/families.h"
 #include "doppler/kernel/shape.h"
 
@@ -26,7 +27,7 @@ std::unique_ptr<Runnable<T>> bind_gather(const KernelCall& call) {
     for (std::int64_t i = 0; i < count; ++i) {
       T* out = outputs[0] + i * width;
       if (const auto row = row_of(inputs[1][i], offset, rows)) {
-        std::copy_n(inputs[0] + *row * width, width, out);
+        copy_elements(inputs[0] + *row * width, out, static_cast<std::size_t>(width));
       } else {
         std::fill_n(out, width, T{0});
       }

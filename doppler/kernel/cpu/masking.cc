@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "doppler/kernel/cpu/copy.h"
 #include "doppler/kernel/cpu/families.h"
 #include "doppler/kernel/cpu/loop_nest.h"
 #include "doppler/kernel/shape.h"
@@ -23,7 +24,7 @@ std::unique_ptr<Runnable<T>> bind_masking(const KernelCall& call) {
   const std::int64_t first = fill.row_offset - fill.column_offset + 1;  // replaced in row 0
   return make_runnable<T>([=, count = element_count(shape), value = static_cast<T>(fill.value)](
                               auto inputs, auto outputs) {
-    std::copy_n(inputs[0], count, outputs[0]);
+    copy_elements(inputs[0], outputs[0], static_cast<std::size_t>(count));
     others.run([&](const auto& offsets, std::int64_t size, const auto& other_strides) {
       for (std::int64_t o = 0; o < size; ++o) {
         T* plane = outputs[0] + offsets[0] + o * other_strides[0];

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "doppler/kernel/cpu/copy.h"
 #include "doppler/kernel/cpu/loop_nest.h"
 
 namespace doppler::kernel::cpu {
@@ -58,7 +59,7 @@ class StridedCopy {
   static void copy_row(const T* source, std::int64_t source_stride, T* target,
                        std::int64_t target_stride, std::int64_t size) {
     if (source_stride == 1 && target_stride == 1) {
-      std::copy_n(source, size, target);
+      copy_elements(source, target, static_cast<std::size_t>(size));
     } else if (source_stride == 0 && target_stride == 1) {
       std::fill_n(target, size, *source);
     } else {
