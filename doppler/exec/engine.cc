@@ -8,7 +8,6 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "doppler/base/error.h"
 #include "doppler/exec/rest.h"
 #include "doppler/exec/session.h"
+#include "doppler/kernel/cpu/copy.h"
 #include "doppler/kernel/cpu/runnable.h"
 #include "doppler/kernel/shape.h"
 
@@ -473,6 +473,7 @@ class Engine::State {
     state.running = whole;
     state.start = Clock::now();
     timeline_.nodes[whole.index()].start = now();
+    if (paced) note_pacing(state.planned);
     Clock::time_point end = paced ? state.planned + seconds(*paced) : state.start;
     lock.unlock();
     const std::string error = execute(whole, device, operands);
@@ -490,7 +491,7 @@ class Engine::State {
     if (!active_) return ended_.notify_one();  // the run is over, or waits for what still runs
     if (paced) {
       note_pacing(end);
-      state.planned = end;
+      state.planned = std::max(state.planned, end);
     }
     session.core.node_ended(node, timeline_.nodes[whole.index()].end);
     pass_on(device, end);
@@ -564,10 +565,10 @@ class Engine::State {
     store_.provide(transfer.target);
     const float* from = store_.data(transfer.source);
     float* to = store_.data(transfer.target);
-    const std::size_t bytes = store_.elements(transfer.target) * sizeof(float);
+    const std::size_t elements = store_.elements(transfer.target);
     ++executing_;
     lock.unlock();
-    std::memcpy(to, from, bytes);
+    kernel::cpu::copy_elements(from, to, elements);
     lock.lock();
     --executing_;
   }
@@ -611,6 +612,7 @@ class Engine::State {
           move(*index, {}, lock);
           continue;
         }
+        note_pacing(links_planned_);
         const Clock::time_point end = links_planned_ + seconds(*paced);
         const std::size_t at = record(transfer);
         copy_values(transfer, lock);

@@ -66,8 +66,8 @@ class Engine {
   // Of the last run: outputs of the graph and new values of parameters. Throws InfeasibleError where
   // a device was lost with some of them after the run.
   Values results() const;
-  // Greatest over the nodes and transfers of the last run: by how much it ended later than paced,
-  // in seconds of wall clock. 0 where nothing is paced.
+  // Greatest over the nodes and transfers of the last run: by how much one started or ended later
+  // than planned, in seconds of wall clock. 0 where nothing is paced.
   double pacing_error() const;
 
   // The device is gone from now on, with all that lies in its memory; what runs there comes to

@@ -110,10 +110,15 @@ TEST(Engine, EmulatesAnyMachine) {
   Engine engine(problem, {.backend = "emulated", .machine = {.time_scale = 50.0}});
   engine.load(placement);
   engine.set(values);
-  engine.run();
+  const schedule::Timeline timeline = engine.run();
   Reference reference(problem->graph(), values);
   const Values expected = reference.step();
   for (const auto& [tensor, value] : expected) EXPECT_EQ(engine.results().at(tensor), value);
+  // Durations are right as far as starts and ends were on time.
+  EXPECT_THAT(schedule::check_timeline(
+                  *problem, timeline,
+                  {.tolerance = engine.pacing_error() / 50.0 + 1e-6, .work_conserving = false}),
+              testing::IsEmpty());
 }
 
 TEST(Engine, AKernelThatFailsFailsTheRunOnly) {
