@@ -50,6 +50,24 @@ class Preparation {
   std::optional<StridedCopy> copy_;
 };
 
+// Several partial sums, so that no addition waits for the one before it.
+template <class T>
+T inner_product(const T* x, std::int64_t x_step, const T* y, std::int64_t y_step,
+                std::int64_t size) {
+  constexpr std::int64_t kLanes = 8;
+  T lanes[kLanes] = {};
+  std::int64_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] += x[(i + lane) * x_step] * y[(i + lane) * y_step];
+    }
+  }
+  for (; i < size; ++i) lanes[0] += x[i * x_step] * y[i * y_step];
+  T sum = lanes[0];
+  for (std::int64_t lane = 1; lane < kLanes; ++lane) sum += lanes[lane];
+  return sum;
+}
+
 template <class T>
 class ContractRunnable final : public Runnable<T> {
  public:
@@ -85,9 +103,9 @@ class ContractRunnable final : public Runnable<T> {
       const T *x = a + offsets[1], *y = b + offsets[2];
       T* to = out + offsets[0];
       if (strides[0] == 0) {
-        T sum{0};
-        for (std::int64_t i = 0; i < size; ++i) sum += x[i * strides[1]] * y[i * strides[2]];
-        *to += sum;
+        *to += inner_product(x, strides[1], y, strides[2], size);
+      } else if (strides[0] == 1 && strides[1] == 1 && strides[2] == 1) {
+        for (std::int64_t i = 0; i < size; ++i) to[i] += x[i] * y[i];
       } else {
         for (std::int64_t i = 0; i < size; ++i) {
           to[i * strides[0]] += x[i * strides[1]] * y[i * strides[2]];

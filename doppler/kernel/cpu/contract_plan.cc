@@ -166,9 +166,21 @@ std::optional<ContractPlan> gemm_plan(ContractPlan plan, std::string_view batch,
   return plan;
 }
 
+// Whether the innermost loop goes through each tensor element by element, or stays where it is.
+bool is_dense(const LoopNest<3>& nest) {
+  const auto loops = nest.loops();
+  return loops.empty() || std::all_of(loops.back().strides.begin(), loops.back().strides.end(),
+                                      [](std::int64_t stride) { return stride <= 1; });
+}
+
 ContractPlan loop_plan(ContractPlan plan, const std::string& summed, const LabelSizes& sizes) {
   plan.by_loops = true;
   plan.loops.add(plan.out + summed, {plan.out, plan.a, plan.b}, sizes);
+  if (!is_dense(plan.loops)) {
+    LoopNest<3> sums_outside;
+    sums_outside.add(summed + plan.out, {plan.out, plan.a, plan.b}, sizes);
+    if (is_dense(sums_outside)) plan.loops = sums_outside;
+  }
   plan.cost = kLoopStep * volume(plan.out + summed, sizes);
   return plan;
 }

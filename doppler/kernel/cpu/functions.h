@@ -6,10 +6,11 @@
 
 namespace doppler::kernel::cpu {
 
-// The larger of two; not a number where either is not.
+// The larger of two; not a number where either is not. Without branches, which data would
+// mispredict.
 template <class T>
 T larger(T a, T b) {
-  return a > b || a != a ? a : b;
+  return (a > b) | (a != a) ? a : b;
 }
 
 struct Exp {
@@ -44,7 +45,8 @@ struct Relu {
   }
   template <class T>
   static T first(T x) {
-    return x > 0 ? T{1} : T{0};
+    const int above = x > 0;  // as an integer, so that no compiler makes it a branch
+    return static_cast<T>(above);
   }
   template <class T>
   static T second(T) {

@@ -21,6 +21,12 @@ std::vector<double> contract(const char* spec, Shape a, Shape b, const std::vect
   return run_call<double>(make_call("contract", {{"spec", spec}}, {a, b}), {x, y})[0];
 }
 
+cpu::ContractPlan plan(const char* spec, std::vector<Shape> inputs) {
+  const Attributes attributes = {{"spec", spec}};
+  CallReader reader("contract", attributes, inputs);
+  return cpu::plan_contract(parse_contract(reader).spec);
+}
+
 TEST(Contract, SmallCases) {
   const std::vector<double> x = {1, 2, 3, 4}, y = {5, 6, 7, 8};
   EXPECT_THAT(contract("ab,bc->ac", {2, 2}, {2, 2}, x, y), ElementsAre(19, 22, 43, 50));
@@ -31,6 +37,26 @@ TEST(Contract, SmallCases) {
   EXPECT_THAT(contract("ab,->ab", {2, 2}, {}, x, {2}), ElementsAre(2, 4, 6, 8));
   EXPECT_THAT(contract("ab,c->a", {2, 2}, {4}, x, y), ElementsAre(3 * 26, 7 * 26));
   EXPECT_THAT(contract(",->", {}, {}, {3}, {4}), ElementsAre(12));
+}
+
+// By loops whose innermost one goes along the rows of both operands, whatever is summed.
+TEST(Contract, ProductsElementByElementAreSummedEitherWay) {
+  constexpr std::int64_t kRows = 3, kColumns = 19;
+  std::vector<double> x, y, by_row(kRows, 0.0), by_column(kColumns, 0.0);
+  for (std::int64_t i = 0; i < kRows * kColumns; ++i) {
+    x.push_back(static_cast<double>(i % 7));
+    y.push_back(static_cast<double>(i % 5));
+    by_row[i / kColumns] += x.back() * y.back();
+    by_column[i % kColumns] += x.back() * y.back();
+  }
+  const Shape shape = {kRows, kColumns};
+  EXPECT_EQ(contract("ab,ab->a", shape, shape, x, y), by_row);
+  EXPECT_EQ(contract("ab,ab->b", shape, shape, x, y), by_column);
+  for (const char* spec : {"ab,ab->a", "ab,ab->b"}) {
+    const cpu::ContractPlan chosen = plan(spec, {shape, shape});
+    EXPECT_TRUE(chosen.by_loops) << spec;
+    EXPECT_EQ(chosen.loops.loops().back().size, kColumns) << spec;
+  }
 }
 
 TEST(Contract, SumsOverNothingAreZero) {
@@ -45,12 +71,6 @@ TEST(Contract, Refusals) {
             "the output's label d is in no input");
   EXPECT_EQ(refusal("contract", {{"spec", "ab,bc->ac"}, {"alpha", "2"}}, {{2, 3}, {3, 4}}),
             "there is no attribute 'alpha'; there is spec");
-}
-
-cpu::ContractPlan plan(const char* spec, std::vector<Shape> inputs) {
-  const Attributes attributes = {{"spec", spec}};
-  CallReader reader("contract", attributes, inputs);
-  return cpu::plan_contract(parse_contract(reader).spec);
 }
 
 bool copies(const cpu::ContractPlan& plan) {
