@@ -10,6 +10,7 @@ option(DOPPLER_BUILD_BENCH "Build the benchmarks (Google Benchmark)" OFF)
 option(DOPPLER_BUILD_EXAMPLES "Build the examples" OFF)
 option(DOPPLER_WERROR "Treat warnings as errors" OFF)
 option(DOPPLER_WITH_SIMGRID "Cross-check the simulator against SimGrid in the tests" OFF)
+option(DOPPLER_WITH_RIVALS "Benchmark the engine beside StarPU and oneTBB" OFF)
 set(DOPPLER_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize takes them (e.g. address,undefined)")
 
 set(CMAKE_CXX_STANDARD 20)
