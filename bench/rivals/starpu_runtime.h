@@ -1,6 +1,6 @@
 // StarPU as one of the runtimes that are compared, in two ways: with dependencies between tasks,
-// the cheapest, and with data handles, as it is meant to be used. Either way tasks are submitted
-// anew for every run, which is part of its time.
+// which is cheaper, and with data handles, as it is meant to be used. Either way tasks are
+// submitted anew for every run, which is part of its time.
 #pragma once
 
 #include <starpu.h>
