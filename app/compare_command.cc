@@ -39,7 +39,8 @@ void run(const CompareRequest& request) {
   std::vector<study::Comparison> comparisons;
   for (const std::string& path : request.graphs) {
     ProgressLine progress("reading " + path);
-    const auto problem = api::load_problem(path, request.machine.devices, request.machine.problem);
+    const auto problem = api::load_problem(path, request.machine.devices, request.machine.problem,
+                                           request.machine.costs_file);
     settings.starting = [&](std::string_view method, std::uint64_t seed) {
       progress.say(fmt::format("{}: {}, seed {}", path, method, seed));
     };

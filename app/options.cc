@@ -159,14 +159,15 @@ void add_machine(CLI::App& app, MachineOptions& machine) {
              machine.problem.costs = cost::CostSource::kGiven;
            } else if (text == "roofline") {
              machine.problem.costs = cost::CostSource::kRoofline;
+           } else if (text.empty()) {
+             throw ParameterError("--costs: the name of the file is empty");
            } else {
-             throw ParameterError(fmt::format(
-                 "--costs: '{}' is neither given nor roofline; measured profiles are not read yet",
-                 text));
+             machine.costs_file = text;
            }
          },
-         "Source of times (default: given for uniform:N, else all)")
-      ->type_name("given|roofline");
+         "Source of times: one of the two, or a file of `run --profile` (default: given for "
+         "uniform:N, else all)")
+      ->type_name("given|roofline|FILE");
   add_choice<cost::LinkMode>(
       app, "--links", kLinkModes, [&machine](cost::LinkMode mode) { machine.problem.links = mode; },
       "Do transfers share channels? (default: not for uniform:N)", "free|channel");
@@ -585,9 +586,18 @@ class Parser {
                         "  dopp run graph.json --engine threads --devices cpu:2 --runs 20 --check\n"
                         "  dopp run graph.json placement.json --engine emulated --devices 4xP100\n"
                         "  dopp run graph.json placement.json --engine emulated --devices 8xV100"
-                        " --clock virtual --jitter 0.05 --runs 1000",
+                        " --clock virtual --jitter 0.05 --runs 1000\n"
+                        "  dopp run graph.json --engine threads --devices cpu:2 --runs 20"
+                        " --profile costs.json",
                         [this] {
                           check_outputs(run_.trace, run_.json);
+                          check_outputs(run_.profile, run_.json);
+                          if (run_.trace == "-" && run_.profile == "-") {
+                            throw ParameterError(
+                                "--trace and --profile both want standard output; give one of them"
+                                " a file");
+                          }
+                          run_.execute.profile = !run_.profile.empty();
                           return run_;
                         });
     study::ExecuteSettings& execute = run_.execute;
@@ -639,6 +649,7 @@ class Parser {
         "Time for placing, where no placement is given (default 5)", "SECONDS");
     add_seed(*run, execute.seed);
     add_output(*run, "--trace", run_.trace, "Write the first run as a Perfetto trace");
+    add_output(*run, "--profile", run_.profile, "Write what nodes and transfers took, for --costs");
     add_json(*run, run_.json);
   }
 

@@ -35,8 +35,8 @@ void run(const PlaceRequest& request) {
 
   check_output(request.output);
   ProgressLine progress("reading " + request.graph);
-  const auto problem =
-      api::load_problem(request.graph, request.machine.devices, request.machine.problem);
+  const auto problem = api::load_problem(request.graph, request.machine.devices,
+                                         request.machine.problem, request.machine.costs_file);
   const std::string& unit = problem->time_unit();
   progress.say(fmt::format("{}: placing {} nodes on {} devices", request.method,
                            format_integer(problem->node_count()), problem->device_count()));

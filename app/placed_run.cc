@@ -37,7 +37,7 @@ void show_run(const cost::Problem& problem, const RunOutput& output,
   if (!output.trace.empty()) write_output(output.trace, study::trace_json(problem, timeline));
   if (output.json) {
     print(text_or_json);
-  } else if (output.trace != kStandardOutput) {
+  } else if (output.trace != kStandardOutput && !output.silent) {
     print(study::describe_problem(problem, output.graph) + "\n" + text_or_json);
     if (!output.trace.empty()) {
       print(fmt::format("\nwrote {}; open it in https://ui.perfetto.dev\n", output.trace));

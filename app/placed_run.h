@@ -22,6 +22,7 @@ struct RunOutput {
   std::string graph;  // path
   std::string trace;  // file; empty: none
   bool json = false;
+  bool silent = false;  // another file goes to standard output
 };
 void show_run(const cost::Problem& problem, const RunOutput& output,
               const schedule::Timeline& timeline, const std::string& text_or_json);

@@ -22,6 +22,7 @@ namespace doppler::app {
 struct MachineOptions {
   std::string devices;
   cost::ProblemOptions problem;
+  std::string costs_file;  // measured; empty: none
 };
 
 struct SearchOptions {
@@ -119,6 +120,7 @@ struct RunRequest {
   double budget_seconds = study::kDefaultBudgetSeconds;  // of placing
   std::string on_failure = "fail";                       // or "migrate"
   std::string trace;                                     // empty: none
+  std::string profile;                                   // empty: none
   bool json = false;
 };
 struct CompareRequest {

@@ -10,6 +10,7 @@
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
+#include "doppler/cost/measured_costs_json.h"
 #include "doppler/study/execute.h"
 #include "doppler/study/result_json.h"
 #include "doppler/study/result_text.h"
@@ -45,19 +46,29 @@ void run(const RunRequest& given) {
   request.execute.computes = !emulated || request.execute.check || request.execute.check_finite;
   if (request.on_failure == "migrate") request.execute.replace = replace;
   check_output(request.trace);
+  check_output(request.profile);
   ProgressLine progress("reading " + request.graph);
-  const auto problem =
-      api::load_problem(request.graph, request.machine.devices, request.machine.problem);
+  const auto problem = api::load_problem(request.graph, request.machine.devices,
+                                         request.machine.problem, request.machine.costs_file);
   std::vector<std::string> warnings;
   if (request.placement.empty()) progress.say("placing");
   const schedule::Placement placement = placement_for(request, *problem, warnings);
   progress.say("running");
-  const study::ExecuteResult result = study::execute(problem, placement, request.execute);
+  study::ExecuteResult result = study::execute(problem, placement, request.execute);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
-  show_run(*problem, {request.graph, request.trace, request.json}, result.timeline,
+  const bool silent = request.profile == kStandardOutput;
+  if (result.costs) {
+    result.costs->graph = request.graph;
+    result.costs->devices = request.machine.devices;
+    write_output(request.profile, cost::write_measured_costs_json(problem->graph(), *result.costs));
+  }
+  show_run(*problem, {request.graph, request.trace, request.json, silent}, result.timeline,
            request.json ? study::execute_json(*problem, request.graph, request.execute, result)
                         : study::execute_text(*problem, request.execute, result));
+  if (result.costs && !request.json && !silent && request.trace != kStandardOutput) {
+    print(fmt::format("\nwrote {}; use it with --costs\n", request.profile));
+  }
   if (result.different) {
     throw InfeasibleError(fmt::format("{}: '{}' is not what the serial runner computes",
                                       request.graph, *result.different));

@@ -26,15 +26,16 @@ void run(const SimulateRequest& request) {
                                          .interrupt = catch_interrupts()};
   check_output(request.trace);
   ProgressLine progress("reading " + request.graph);
-  const auto problem =
-      api::load_problem(request.graph, request.machine.devices, request.machine.problem);
+  const auto problem = api::load_problem(request.graph, request.machine.devices,
+                                         request.machine.problem, request.machine.costs_file);
   std::vector<std::string> warnings;
   const schedule::Placement placement = read_placement(request.placement, *problem, warnings);
   progress.say("simulating");
   const study::SimulateResult result = study::simulate(*problem, placement, settings);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
-  show_run(*problem, {request.graph, request.trace, request.json}, result.timeline,
+  show_run(*problem, {.graph = request.graph, .trace = request.trace, .json = request.json},
+           result.timeline,
            request.json ? study::simulate_json(*problem, request.graph, settings, result)
                         : study::simulate_text(*problem, settings, result));
   if (!result.failure.empty()) {

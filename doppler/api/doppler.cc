@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/base/file.h"
+#include "doppler/cost/measured_costs_json.h"
 #include "doppler/kernel/registry.h"
 
 namespace doppler::api {
@@ -23,10 +25,16 @@ std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std:
 
 std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
                                                   const std::string& devices,
-                                                  cost::ProblemOptions options) {
+                                                  cost::ProblemOptions options,
+                                                  const std::string& costs_path) {
   // The devices first: a slip there shows before a large graph is read.
   auto topology = std::make_shared<const device::Topology>(device::topology_from_spec(devices));
+  const std::string costs_text = costs_path.empty() ? std::string() : read_file(costs_path);
   auto graph = std::make_shared<const graph::Graph>(import::load_graph(graph_path));
+  if (!costs_path.empty()) {
+    options.measured = std::make_shared<const cost::MeasuredCosts>(
+        cost::read_measured_costs_json(costs_path, costs_text, *graph));
+  }
   try {
     return std::make_shared<const cost::Problem>(std::move(graph), std::move(topology),
                                                  std::move(options));

@@ -33,10 +33,12 @@ place::Registry default_methods();
 // file.
 std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,
                                                   cost::ProblemOptions options = {});
-// The same from a graph file of any format that we read.
+// The same from a graph file of any format that we read, and where `costs_path` is not empty with
+// the costs in that file, measured for this graph (docs/formats/costs.md).
 std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
                                                   const std::string& devices,
-                                                  cost::ProblemOptions options = {});
+                                                  cost::ProblemOptions options = {},
+                                                  const std::string& costs_path = {});
 
 struct PlaceOptions {
   std::string method = "auto";

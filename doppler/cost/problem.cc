@@ -1,6 +1,7 @@
 #include "doppler/cost/problem.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -9,15 +10,42 @@
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
 #include "doppler/cost/cost_model.h"
+#include "doppler/cost/measured_costs.h"
 
 namespace doppler::cost {
 
 using graph::TensorRole;
 
+namespace {
+
+// Costs of which nothing could be used are a mistake.
+void check_measured(const MeasuredCosts& costs, const graph::Graph& graph,
+                    const device::Topology& topology) {
+  if (costs.graph_hash != graph.hash()) {
+    throw InputError("the costs were measured for another graph");
+  }
+  for (const device::DeviceKind& kind : topology.kinds()) {
+    const auto& measured = costs.kinds;
+    if (std::find(measured.begin(), measured.end(), kind.name) != measured.end()) return;
+  }
+  throw InputError(fmt::format("the costs were measured on {}, of which {} has none",
+                               fmt::join(costs.kinds, ", "), topology.name()));
+}
+
+}  // namespace
+
 Problem::Problem(std::shared_ptr<const graph::Graph> graph,
                  std::shared_ptr<const device::Topology> topology, ProblemOptions options)
-    : graph_(std::move(graph)), topology_(std::move(topology)), costs_(options.costs) {
+    : graph_(std::move(graph)),
+      topology_(std::move(topology)),
+      costs_(options.costs),
+      measured_(std::move(options.measured)) {
   DOPPLER_CHECK(graph_ && topology_);
+  if (costs_ == CostSource::kMeasured) {
+    if (!measured_) throw ParameterError("measured costs are asked for and none are there");
+    costs_ = CostSource::kAutomatic;
+  }
+  if (measured_) check_measured(*measured_, *graph_, *topology_);
   links_ = options.links.value_or(topology_->given_costs_by_default() ? LinkMode::kFree
                                                                       : LinkMode::kChannel);
   if (costs_ == CostSource::kAutomatic && topology_->given_costs_by_default()) {
@@ -43,6 +71,8 @@ void Problem::build_compute() {
     bool given;
   };
   std::vector<Source> sources;
+  std::optional<Measured> measured;
+  if (measured_) sources.push_back({&measured.emplace(*measured_, node_count()), false});
   if (costs_ != CostSource::kRoofline) sources.push_back({&by_kind, true});
   if (costs_ != CostSource::kGiven) sources.push_back({&roofline, false});
   if (costs_ != CostSource::kRoofline) sources.push_back({&single, true});
@@ -77,10 +107,10 @@ void Problem::build_compute() {
   time_unit_ = graph_->time_unit();
   if (compute_derived_ && time_unit_ != "s") {
     if (compute_given_) {
-      throw InputError(fmt::format(
-          "some nodes have given times in '{}' and others only flops or bytes, which give seconds: "
-          "use --costs given or --costs roofline",
-          time_unit_));
+      throw InputError(
+          fmt::format("some nodes have given times in '{}' and others only {}flops or bytes, which "
+                      "give seconds: use --costs given or --costs roofline",
+                      time_unit_, measured_ ? "measured times, " : ""));
     }
     time_unit_ = "s";
   }
@@ -131,6 +161,14 @@ void Problem::build_links() {
         route_channels.insert(route_channels.end(), route.begin(), route.end());
         route_offsets.push_back(static_cast<std::uint32_t>(route_channels.size()));
       }
+    }
+  }
+  topology_links_ = link_classes_;
+  if (measured_) {
+    for (std::size_t c = 1; c < link_classes_.size(); ++c) {
+      const Link& nominal = topology_links_[c];
+      // Without a bandwidth transfers take given times, which are not measured.
+      if (nominal.bandwidth > 0.0) link_classes_[c] = measured_->link(nominal).value_or(nominal);
     }
   }
   if (channels) {
@@ -195,10 +233,10 @@ void Problem::build_transfers() {
   const bool any_seconds = derived || compute_derived_;
   const bool any_units = given || compute_given_;
   if (graph_->time_unit() != "s" && any_seconds && any_units) {
-    throw InputError(
-        fmt::format("times given in '{}' would be mixed with seconds derived from flops or bytes: "
-                    "use --costs given or --costs roofline",
-                    graph_->time_unit()));
+    throw InputError(fmt::format(
+        "times given in '{}' would be mixed with seconds {}derived from flops or bytes: "
+        "use --costs given or --costs roofline",
+        graph_->time_unit(), measured_ ? "measured or " : ""));
   }
 }
 
@@ -416,6 +454,12 @@ void Problem::compute_hash() {
   hasher.add(links_);
   hasher.add_span<double>(compute_);
   for (const Edge& edge : edges_) hasher.add(edge.amount);
+  if (measured_) {  // else the topology's hash covers them
+    for (const Link& link : link_classes_) {
+      hasher.add(link.latency_seconds);
+      hasher.add(link.bandwidth);
+    }
+  }
   hasher.add_span<double>(capacity_);
   hasher.add_span<std::uint32_t>(unit_of_);
   for (std::size_t v = 0; v < node_count(); ++v) {

@@ -12,10 +12,13 @@
 
 #include "doppler/base/csr.h"
 #include "doppler/base/id.h"
+#include "doppler/cost/link.h"
 #include "doppler/device/topology.h"
 #include "doppler/graph/graph.h"
 
 namespace doppler::cost {
+
+struct MeasuredCosts;
 
 enum class LinkMode : std::uint8_t {
   kFree,     // a transfer takes its time and holds nothing
@@ -26,10 +29,13 @@ enum class CostSource : std::uint8_t {
   kAutomatic,  // `uniform:N`: given; else kind, class, roofline, single given time, in this order
   kGiven,      // times in the graph only
   kRoofline,   // flops and bytes only
+  kMeasured,   // a profile, and kAutomatic for what it lacks
 };
 
 struct ProblemOptions {
   CostSource costs = CostSource::kAutomatic;
+  // Of this graph. Comes before every other source, and makes `costs` that of what it lacks.
+  std::shared_ptr<const MeasuredCosts> measured = nullptr;
   std::optional<LinkMode> links = std::nullopt;  // absent: free for `uniform`, else channel
   graph::Constraints constraints = {};           // added to those of the graph
 };
@@ -45,13 +51,11 @@ class Problem {
     TensorId tensor;
     double amount;
   };
-  struct Link {
-    double latency_seconds;
-    double bandwidth;  // bytes/s: the smallest on the route
-  };
+  using Link = cost::Link;
 
-  // Throws InputError where a cost is missing or a name unknown, InfeasibleError where constraints
-  // contradict each other.
+  // Throws InputError where a cost is missing, a name unknown or measured costs are those of
+  // another graph, ParameterError where kMeasured comes without any, InfeasibleError where
+  // constraints contradict each other.
   Problem(std::shared_ptr<const graph::Graph> graph,
           std::shared_ptr<const device::Topology> topology, ProblemOptions options = {});
 
@@ -60,7 +64,8 @@ class Problem {
   std::shared_ptr<const graph::Graph> shared_graph() const { return graph_; }
   std::shared_ptr<const device::Topology> shared_topology() const { return topology_; }
   LinkMode links() const { return links_; }
-  CostSource costs() const { return costs_; }
+  CostSource costs() const { return measured_ ? CostSource::kMeasured : costs_; }
+  const MeasuredCosts* measured() const { return measured_.get(); }  // null: none
   const std::string& time_unit() const { return time_unit_; }
   std::uint64_t hash() const { return hash_; }
 
@@ -111,6 +116,10 @@ class Problem {
   bool all_transfers_given() const { return all_given_; }
   const Link& link(DeviceId from, DeviceId to) const {
     return link_classes_[link_class_[from.index() * device_count() + to.index()]];
+  }
+  // The same before anything was measured.
+  const Link& topology_link(DeviceId from, DeviceId to) const {
+    return topology_links_[link_class_[from.index() * device_count() + to.index()]];
   }
   // The time of one transfer from -> to. REQUIRES: from != to.
   double transfer_time(bool by_bytes, double amount, DeviceId from, DeviceId to) const {
@@ -170,7 +179,8 @@ class Problem {
   std::shared_ptr<const graph::Graph> graph_;
   std::shared_ptr<const device::Topology> topology_;
   LinkMode links_;
-  CostSource costs_;
+  CostSource costs_;  // of what is not measured
+  std::shared_ptr<const MeasuredCosts> measured_;
   std::string time_unit_;
   std::uint64_t hash_ = 0;
 
@@ -191,7 +201,7 @@ class Problem {
   std::vector<double> tensor_amount_;
   bool all_given_ = true;
   std::vector<std::uint32_t> link_class_;
-  std::vector<Link> link_classes_;
+  std::vector<Link> link_classes_, topology_links_;  // by class
   Csr<ChannelId> routes_;
   std::vector<std::uint32_t> channel_capacity_;
 

@@ -55,7 +55,9 @@ bool read_origin_key(JsonReader& reader, const std::string& key, PlacementOrigin
   }
   if (key == "costs") {
     origin.costs = read_choice(
-        reader, {CostSource::kAutomatic, CostSource::kGiven, CostSource::kRoofline}, costs_name);
+        reader,
+        {CostSource::kAutomatic, CostSource::kGiven, CostSource::kRoofline, CostSource::kMeasured},
+        costs_name);
     return true;
   }
   if (key == "method") return origin.method = reader.string(), true;
@@ -126,6 +128,8 @@ std::string_view costs_name(CostSource costs) {
       return "given";
     case CostSource::kRoofline:
       return "roofline";
+    case CostSource::kMeasured:
+      return "measured";
     case CostSource::kAutomatic:
       break;
   }

@@ -37,7 +37,7 @@ struct PlacementFile {
 PlacementOrigin origin_of(const cost::Problem& problem, std::string graph_path,
                           std::string devices);
 
-// "free", "channel"; "automatic", "given", "roofline".
+// "free", "channel"; "automatic", "given", "roofline", "measured".
 std::string_view links_name(cost::LinkMode links);
 std::string_view costs_name(cost::CostSource costs);
 

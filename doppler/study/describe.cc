@@ -3,17 +3,42 @@
 #include <fmt/format.h>
 
 #include "doppler/base/units.h"
+#include "doppler/cost/measured_costs.h"
 #include "doppler/report/wrap.h"
 
 namespace doppler::study {
 namespace {
 
-std::string_view costs_in_words(const cost::Problem& problem) {
+std::string measured_in_words(const cost::Problem& problem) {
+  const cost::MeasuredCosts& costs = *problem.measured();
+  std::string text = "measured";
+  if (!costs.file.empty()) {
+    text += fmt::format(" ({}: {} run{} on {})", costs.file,
+                        format_integer(static_cast<std::uint64_t>(costs.runs)),
+                        costs.runs == 1 ? "" : "s", costs.devices);
+  }
+  std::size_t known = 0;
+  for (const cost::MeasuredNode& measured : costs.nodes) {
+    for (const device::DeviceKind& kind : problem.topology().kinds()) {
+      known += kind.name == costs.kinds[measured.kind] ? 1 : 0;
+    }
+  }
+  const std::size_t all = problem.node_count() * problem.column_count();
+  if (known < all) {
+    text += fmt::format(" for {} of {} pairs of node and kind of device, others as without it",
+                        format_integer(known), format_integer(all));
+  }
+  return text;
+}
+
+std::string costs_in_words(const cost::Problem& problem) {
   switch (problem.costs()) {
     case cost::CostSource::kGiven:
       return "times as given in the graph";
     case cost::CostSource::kRoofline:
       return "roofline from flops and bytes, transfers by bytes";
+    case cost::CostSource::kMeasured:
+      return measured_in_words(problem);
     case cost::CostSource::kAutomatic:
       break;
   }

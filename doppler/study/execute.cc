@@ -25,6 +25,7 @@
 #include "doppler/sim/simulator.h"
 #include "doppler/sim/synchronous.h"
 #include "doppler/study/median.h"
+#include "doppler/study/profile.h"
 
 namespace doppler::study {
 namespace {
@@ -55,6 +56,11 @@ void check_settings(const cost::Problem& problem, const ExecuteSettings& setting
   }
   if (!emulated && settings.deviation != exec::Deviation{}) {
     throw ParameterError("only an emulated machine can be made slower or given jitter");
+  }
+  // Cores take seconds, whatever the costs are in.
+  if (settings.profile && emulated && problem.time_unit() != "s") {
+    throw ParameterError(fmt::format(
+        "this run's times are in '{}': only seconds make a profile of costs", problem.time_unit()));
   }
 }
 
@@ -242,13 +248,17 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
   ExecuteResult result;
   Runs runs(problem, placement, settings, result);
   std::vector<double> makespans;
+  std::optional<Profile> profile;
+  if (settings.profile) profile.emplace(*problem);
   for (int i = -settings.warmup; i < settings.runs; ++i) {
     if (stop.interrupted() && !makespans.empty()) break;
     schedule::Timeline timeline = runs.run(i + settings.warmup, result);
     if (i < 0) continue;
     makespans.push_back(timeline.makespan);
+    if (profile) profile->add(timeline);
     if (i == 0) result.timeline = std::move(timeline);
   }
+  if (profile) result.costs = profile->costs();
   result.runs = static_cast<int>(makespans.size());
   result.min = *std::min_element(makespans.begin(), makespans.end());
   result.max = *std::max_element(makespans.begin(), makespans.end());

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "doppler/cost/measured_costs.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/engine.h"
 #include "doppler/schedule/placement.h"
@@ -33,6 +34,7 @@ struct ExecuteSettings {
   bool computes = true;  // emulated, wall clock: real values besides
   bool check = false;    // compares the first run's results with the serial runner's
   bool check_finite = false;
+  bool profile = false;            // measures costs
   exec::Deviation deviation = {};  // emulated: from the problem's costs
   // Emulated, wall clock. Absent: so that half of the nodes take at least kLeastMedianSeconds.
   std::optional<double> time_scale = std::nullopt;
@@ -64,6 +66,8 @@ struct ExecuteResult {
   std::vector<double> utilisation;        // by device
   std::vector<double> peak_memory_bytes;  // by device
   double bytes_moved = 0.0;
+  // Over all counted runs, where asked for; without the paths of the graph and the devices.
+  std::optional<cost::MeasuredCosts> costs = std::nullopt;
 };
 
 // Inputs and parameters get random values. Throws ParameterError for settings that do not go

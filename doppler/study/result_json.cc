@@ -4,6 +4,7 @@
 
 #include "doppler/base/hash.h"
 #include "doppler/base/json_writer.h"
+#include "doppler/cost/measured_costs.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/study/describe.h"
 
@@ -19,6 +20,7 @@ void write_subject(JsonWriter& json, const cost::Problem& problem, const std::st
       .field("links", schedule::links_name(problem.links()))
       .field("costs", schedule::costs_name(problem.costs()))
       .field("time_unit", std::string_view(problem.time_unit()));
+  if (const cost::MeasuredCosts* costs = problem.measured()) json.field("costs_file", costs->file);
 }
 
 void write_distribution(JsonWriter& json, std::string_view name,

@@ -92,11 +92,6 @@ TEST_F(BadUsage, NamesOfThings) {
   EXPECT_EQ(files_.files(), std::vector<std::string>{"g.json"});
 }
 
-TEST_F(BadUsage, MeasuredProfilesAreNotReadYet) {
-  expect_bad_usage(files_.dopp("place g.json --devices 2xA100 --costs profile.json"),
-                   "not read yet");
-}
-
 TEST_F(BadUsage, BarrierNeedsSynchronousMode) {
   expect_bad_usage(files_.dopp("simulate g.json p.json --devices uniform:2 --barrier 1"), "sync");
 }

@@ -1,0 +1,64 @@
+// Costs that were measured: how long the nodes of one graph took on kinds of devices, and transfers
+// between devices. Made from runs (study/profile.h) or read from a file (measured_costs_json.h);
+// Problem prefers them to all other sources.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doppler/base/id.h"
+#include "doppler/cost/cost_model.h"
+#include "doppler/cost/link.h"
+
+namespace doppler::cost {
+
+// On all devices of one kind together.
+struct MeasuredNode {
+  NodeId node;
+  std::uint32_t kind = 0;  // index into MeasuredCosts::kinds
+  double seconds = 0.0;    // median over runs
+  double spread = 0.0;     // seconds between the quartiles of the runs
+};
+
+struct MeasuredTransfer {
+  TensorId tensor;
+  std::string from = {}, to = {};  // devices
+  double seconds = 0.0;            // median over runs, from when data began to move
+  double bytes = 0.0;              // 0 where unknown
+  // What the topology says of the route. Transfers on routes of which it says the same are taken
+  // together. Absent where the graph gives transfer times instead: such a transfer says nothing of
+  // others.
+  std::optional<Link> link = std::nullopt;
+};
+
+struct MeasuredCosts {
+  std::string file = {};     // where they were read from; empty: nowhere
+  std::string graph = {};    // path
+  std::string devices = {};  // spec
+  std::uint64_t graph_hash = 0;
+  int runs = 0;
+  std::vector<std::string> kinds = {};   // names of device kinds
+  std::vector<MeasuredNode> nodes = {};  // each node and kind at most once
+  std::vector<MeasuredTransfer> transfers = {};
+
+  // The figures of links of which the topology says `nominal`, as measured; nothing where none was.
+  std::optional<Link> link(const Link& nominal) const;
+};
+
+// The times of nodes, for Problem.
+class Measured final : public CostModel {
+ public:
+  // REQUIRES: the costs are those of a graph with this many nodes.
+  Measured(const MeasuredCosts& costs, std::size_t node_count);
+  std::optional<double> node_time(const graph::Graph&, NodeId,
+                                  const device::DeviceKind&) const override;
+
+ private:
+  std::vector<std::string> kinds_;
+  std::vector<double> seconds_;  // by node, then kind; negative: not measured
+};
+
+}  // namespace doppler::cost
