@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "doppler/base/error.h"
+#include "doppler/cost/measured_costs.h"
 #include "doppler/graph/builder.h"
 
 namespace doppler::exec {
@@ -72,14 +72,15 @@ class Copier {
         builder_.set_updates(new_tensor_[tensor.index()], given(graph_.updates(tensor)));
       }
     }
+    const auto graph = std::make_shared<const graph::Graph>(std::move(builder_).build());
     const bool given_only = whole_.costs() == cost::CostSource::kGiven;
-    cost::ProblemOptions options{
-        .costs = given_only ? cost::CostSource::kGiven : cost::CostSource::kAutomatic,
-        .links = whole_.links(),
-        .constraints = constraints()};
     rest_.problem = std::make_shared<const cost::Problem>(
-        std::make_shared<const graph::Graph>(std::move(builder_).build()), whole_.shared_topology(),
-        std::move(options));
+        graph, whole_.shared_topology(),
+        cost::ProblemOptions{
+            .costs = given_only ? cost::CostSource::kGiven : cost::CostSource::kAutomatic,
+            .measured = measured_links(*graph),
+            .links = whole_.links(),
+            .constraints = constraints()});
     return std::move(rest_);
   }
 
@@ -137,6 +138,15 @@ class Copier {
       time = graph_.consumer_transfer_time(tensor, static_cast<std::size_t>(at));
     }
     builder_.connect(given(tensor), new_node_[node.index()], time);
+  }
+
+  // The whole's, of which nodes have got their times already.
+  std::shared_ptr<const cost::MeasuredCosts> measured_links(const graph::Graph& rest) const {
+    if (!whole_.measured()) return nullptr;
+    auto links = std::make_shared<cost::MeasuredCosts>(*whole_.measured());
+    links->graph_hash = rest.hash();
+    links->nodes.clear();
+    return links;
   }
 
   graph::Constraints constraints() const {
