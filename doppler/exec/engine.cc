@@ -30,6 +30,9 @@ using Clock = std::chrono::steady_clock;
 // some 0.1 ms on virtual machines; a gap of a millisecond hardly notices.
 constexpr std::chrono::microseconds kWatchTime(1000);
 
+// So few are copied in less time than giving the lock away and taking it again costs.
+constexpr std::size_t kFewElements = 256;
+
 // Sleeps end when asked for, not up to 50 us later as is Linux' default for threads.
 void make_timers_precise() {
   prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
@@ -158,6 +161,7 @@ class Engine::State {
                  .priority = session_->placement.priority,
                  .nodes = std::vector<schedule::NodeRun>(problem_->node_count()),
                  .transfers = {}};
+    timeline_.transfers.reserve(session_->wiring.transfers().size());
     start_ = Clock::now();
     running_ = true;
     const Ending ending(*this);
@@ -405,7 +409,11 @@ class Engine::State {
     ended_.notify_one();
   }
 
-  double now() const { return to_seconds(Clock::now() - start_) / backend_->time_scale(); }
+  // What the engine reports of a moment.
+  double time_of(Clock::time_point moment) const {
+    return to_seconds(moment - start_) / backend_->time_scale();
+  }
+  double now() const { return time_of(Clock::now()); }
 
   void wait_for_end(std::unique_lock<std::mutex>& lock) {
     const auto over = [&] {
@@ -482,7 +490,7 @@ class Engine::State {
     ++executing_;
     state.running = whole;
     state.start = Clock::now();
-    timeline_.nodes[whole.index()].start = now();
+    timeline_.nodes[whole.index()].start = time_of(state.start);
     if (paced) note_pacing(state.planned);
     Clock::time_point end = paced ? state.planned + seconds(*paced) : state.start;
     lock.unlock();
@@ -576,6 +584,10 @@ class Engine::State {
     const float* from = store_.data(transfer.source);
     float* to = store_.data(transfer.target);
     const std::size_t elements = store_.elements(transfer.target);
+    if (elements <= kFewElements) {
+      kernel::cpu::copy_elements(from, to, elements);
+      return;
+    }
     ++executing_;
     lock.unlock();
     kernel::cpu::copy_elements(from, to, elements);
