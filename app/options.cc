@@ -26,6 +26,7 @@ constexpr const char* kDevicesHelp =
 constexpr int kMaxThreads = 1024;
 constexpr int kMaxRuns = 1'000'000;
 constexpr int kMaxSeeds = 10'000;
+constexpr int kMaxPlacements = 10'000;
 
 const std::map<std::string, schedule::Objective> kObjectives = {
     {"nominal", schedule::Objective::kNominal},
@@ -183,6 +184,22 @@ void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice) {
       "Which ready node goes first (default priority)", "priority|fifo|random");
 }
 
+// What runs a graph; `settings` has a machine, a clock and a time scale.
+template <class Settings>
+void add_engine(CLI::App& app, Settings& settings) {
+  app.add_option("--engine", settings.backend, "This machine's cores, or any devices by sleeping")
+      ->check(CLI::IsMember(exec::backend_names()))
+      ->type_name("threads|emulated")
+      ->required();
+  add_choice<study::EngineClock>(
+      app, "--clock", kClocks, [&settings](study::EngineClock c) { settings.clock = c; },
+      "Of the emulated engine: real time, or jumps from event to event (default wall)",
+      "wall|virtual");
+  add_number<double>(
+      app, "--time-scale", [&settings](double x) { settings.time_scale = x; }, 1e-6, 1e9,
+      "Emulated: stretch time (default: half of the nodes take at least 5 ms)", "X");
+}
+
 void add_threads(CLI::App& app, int& threads) {
   threads = default_thread_count();
   add_number<int>(
@@ -317,6 +334,7 @@ class Parser {
     add_place();
     add_simulate();
     add_run();
+    add_fidelity();
     add_compare();
   }
 
@@ -603,15 +621,8 @@ class Parser {
     study::ExecuteSettings& execute = run_.execute;
     run->add_option("GRAPH", run_.graph, "Graph file")->required();
     run->add_option("PLACEMENT", run_.placement, "Placement file (default: places first)");
-    run->add_option("--engine", execute.backend, "This machine's cores, or any devices by sleeping")
-        ->check(CLI::IsMember(exec::backend_names()))
-        ->type_name("threads|emulated")
-        ->required();
+    add_engine(*run, execute);
     add_machine(*run, run_.machine);
-    add_choice<study::EngineClock>(
-        *run, "--clock", kClocks, [&execute](study::EngineClock c) { execute.clock = c; },
-        "Of the emulated engine: real time, or jumps from event to event (default wall)",
-        "wall|virtual");
     add_number<int>(
         *run, "--runs", [&execute](int n) { execute.runs = n; }, 1, kMaxRuns,
         "Runs that count (default 1)", "N");
@@ -633,9 +644,6 @@ class Parser {
     add_assignments(*run, "--slow-link", deviation.link_factors, 1e-6, "FROM>TO=X",
                     "Emulated: transfers between two devices do");
     add_number<double>(
-        *run, "--time-scale", [&execute](double x) { execute.time_scale = x; }, 1e-6, 1e9,
-        "Emulated: stretch time (default: half of the nodes take at least 5 ms)", "X");
-    add_number<double>(
         *run, "--watchdog", [&execute](double x) { execute.watchdog_seconds = x; }, 1e-3, 1e9,
         "A node that runs longer is taken for hung (default: none is)", "SECONDS");
     run->add_option("--on-failure", run_.on_failure,
@@ -651,6 +659,51 @@ class Parser {
     add_output(*run, "--trace", run_.trace, "Write the first run as a Perfetto trace");
     add_output(*run, "--profile", run_.profile, "Write what nodes and transfers took, for --costs");
     add_json(*run, run_.json);
+  }
+
+  void add_fidelity() {
+    CLI::App* fidelity =
+        add(app_, "fidelity", "Measure how well the simulator predicts an engine",
+            "  dopp fidelity graph.json --engine threads --devices cpu:2 --costs costs.json\n"
+            "  dopp fidelity graph.json --engine emulated --devices 4xP100 --placements 30"
+            " --picture fidelity.svg",
+            [this] {
+              check_outputs(fidelity_.output, fidelity_.json);
+              check_outputs(fidelity_.picture, fidelity_.json);
+              if (fidelity_.output == "-" && fidelity_.picture == "-") {
+                throw ParameterError(
+                    "--output and --picture both want standard output; give one of them"
+                    " a file");
+              }
+              return fidelity_;
+            });
+    study::FidelitySettings& settings = fidelity_.fidelity;
+    study::SampleSettings& sample = settings.sample;
+    fidelity->add_option("GRAPH", fidelity_.graph, "Graph file")->required();
+    add_engine(*fidelity, settings);
+    add_machine(*fidelity, fidelity_.machine);
+    add_number<int>(
+        *fidelity, "--placements", [&sample](int n) { sample.placements = n; }, 2, kMaxPlacements,
+        "How many to compare (default 60)", "N");
+    add_number<int>(
+        *fidelity, "--rounds", [&settings](int n) { settings.rounds = n; }, 2, kMaxRuns,
+        "Rounds, in each of which every placement has its turn (default 5)", "N");
+    add_number<int>(
+        *fidelity, "--runs", [&settings](int n) { settings.runs = n; }, 1, kMaxRuns,
+        "Runs of a placement at its turn, whose median counts (default 1)", "N");
+    CLI::Option* budget = add_number<double>(
+        *fidelity, "--budget", [&sample](double s) { sample.budget_seconds = s; }, 1e-3, 1e7,
+        "Time for searching placements, instead of evaluations", "SECONDS");
+    add_number<std::uint64_t>(
+        *fidelity, "--evaluations", [&sample](std::uint64_t n) { sample.max_evaluations = n; }, 1,
+        std::uint64_t{1} << 53, "Simulated runs of each search (default 2000)", "N")
+        ->excludes(budget);
+    add_seed(*fidelity, sample.seed);
+    add_threads(*fidelity, sample.threads);
+    add_output(*fidelity, "-o,--output", fidelity_.output, "Write a row for each placement as CSV");
+    add_output(*fidelity, "--picture", fidelity_.picture,
+               "Write predicted over measured times as SVG");
+    add_json(*fidelity, fidelity_.json);
   }
 
   void add_compare() {
@@ -709,6 +762,7 @@ class Parser {
   PlaceRequest place_;
   SimulateRequest simulate_;
   RunRequest run_;
+  FidelityRequest fidelity_;
   CompareRequest compare_;
 };
 

@@ -13,6 +13,7 @@
 #include "doppler/schedule/figures.h"
 #include "doppler/schedule/timeline.h"
 #include "doppler/study/execute.h"
+#include "doppler/study/fidelity.h"
 #include "doppler/study/run_method.h"
 #include "doppler/tra/compile.h"
 
@@ -123,6 +124,14 @@ struct RunRequest {
   std::string profile;                                   // empty: none
   bool json = false;
 };
+struct FidelityRequest {
+  std::string graph;
+  MachineOptions machine;
+  study::FidelitySettings fidelity;
+  std::string output;   // table; empty: none
+  std::string picture;  // empty: none
+  bool json = false;
+};
 struct CompareRequest {
   std::vector<std::string> graphs;
   MachineOptions machine;
@@ -135,6 +144,6 @@ struct CompareRequest {
 using Request =
     std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
                  GraphConvertRequest, DevicesListRequest, DevicesShowRequest, MethodsRequest,
-                 PlaceRequest, SimulateRequest, RunRequest, CompareRequest>;
+                 PlaceRequest, SimulateRequest, RunRequest, FidelityRequest, CompareRequest>;
 
 }  // namespace doppler::app

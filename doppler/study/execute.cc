@@ -76,7 +76,8 @@ std::int64_t indexed_rows(const graph::Graph& graph, TensorId tensor) {
   return 0;
 }
 
-// Small numbers, so that deep programs stay finite; indices where a table is read.
+}  // namespace
+
 exec::Values random_values(const graph::Graph& graph, std::uint64_t seed) {
   const graph::SerialRunner<float> runner(graph);
   exec::Values values;
@@ -103,6 +104,8 @@ double default_time_scale(const cost::Problem& problem, const schedule::Placemen
   const double middle = times.empty() ? 0.0 : median(std::move(times));
   return middle > 0.0 ? std::max(1.0, kLeastMedianSeconds / middle) : 1.0;
 }
+
+namespace {
 
 // Loses the devices that a run is to lose, each at its time, unless it ends before.
 class Failures {

@@ -70,6 +70,13 @@ struct ExecuteResult {
   std::optional<cost::MeasuredCosts> costs = std::nullopt;
 };
 
+// Values for all inputs and parameters whose shape is known: small numbers, so that deep programs
+// stay finite; indices where a table is read.
+exec::Values random_values(const graph::Graph& graph, std::uint64_t seed);
+
+// See ExecuteSettings::time_scale.
+double default_time_scale(const cost::Problem& problem, const schedule::Placement& placement);
+
 // Inputs and parameters get random values. Throws ParameterError for settings that do not go
 // together, and what the engine throws.
 ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,

@@ -2,26 +2,13 @@
 
 #include <string_view>
 
-#include "doppler/base/hash.h"
 #include "doppler/base/json_writer.h"
-#include "doppler/cost/measured_costs.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/study/describe.h"
+#include "doppler/study/subject_json.h"
 
 namespace doppler::study {
 namespace {
-
-void write_subject(JsonWriter& json, const cost::Problem& problem, const std::string& graph_path) {
-  json.field("graph", std::string_view(graph_path))
-      .field("graph_hash", std::string_view(hash_to_string(problem.graph().hash())))
-      .field("nodes", problem.node_count())
-      .field("edges", problem.graph().edge_count())
-      .field("devices", std::string_view(problem.topology().name()))
-      .field("links", schedule::links_name(problem.links()))
-      .field("costs", schedule::costs_name(problem.costs()))
-      .field("time_unit", std::string_view(problem.time_unit()));
-  if (const cost::MeasuredCosts* costs = problem.measured()) json.field("costs_file", costs->file);
-}
 
 void write_distribution(JsonWriter& json, std::string_view name,
                         const schedule::Distribution& distribution) {

@@ -1,0 +1,199 @@
+#include "doppler/study/fidelity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/base/rng.h"
+#include "doppler/base/stop.h"
+#include "doppler/study/median.h"
+
+namespace doppler::study {
+namespace {
+
+void check_settings(const cost::Problem& problem, const FidelitySettings& settings) {
+  const bool emulated = settings.backend == exec::kEmulatedBackend;
+  const bool virtual_clock = settings.clock == EngineClock::kVirtual;
+  if (settings.sample.placements < 2) {
+    throw ParameterError("at least two placements are needed to compare them");
+  }
+  if (settings.rounds < 2 || settings.runs < 1) {
+    throw ParameterError("at least two rounds are needed to know the noise");
+  }
+  if (virtual_clock && !emulated) throw ParameterError("a virtual clock needs an emulated machine");
+  if (settings.time_scale && (!emulated || virtual_clock)) {
+    throw ParameterError("only an emulated machine on the wall clock has a time scale");
+  }
+  if (problem.device_count() < 2) {
+    throw ParameterError("on one device all placements are the same: give at least two");
+  }
+  if (!emulated && problem.time_unit() != "s") {
+    throw ParameterError(fmt::format(
+        "costs in '{}' cannot be compared with seconds: use measured ones, or --costs roofline",
+        problem.time_unit()));
+  }
+}
+
+// Makespans of placements on one engine, whose inputs and parameters are set once.
+class Measurer {
+ public:
+  Measurer(std::shared_ptr<const cost::Problem> problem, const FidelitySettings& settings,
+           double time_scale)
+      : problem_(std::move(problem)), settings_(settings) {
+    if (settings.clock == EngineClock::kVirtual) return;
+    engine_.emplace(problem_, exec::EngineOptions{.backend = settings.backend,
+                                                  .computes = computes(),
+                                                  .machine = {.time_scale = time_scale}});
+  }
+
+  double measure(const schedule::Placement& placement, std::uint64_t seed) {
+    if (!engine_) {
+      return execute(problem_, placement,
+                     {.backend = settings_.backend,
+                      .clock = settings_.clock,
+                      .runs = settings_.runs,
+                      .computes = false,
+                      .seed = seed})
+          .median;
+    }
+    engine_->load(placement);
+    if (computes() && !has_values_) {
+      engine_->set(random_values(problem_->graph(), settings_.sample.seed));
+      has_values_ = true;
+    }
+    std::vector<double> makespans;
+    for (int i = 0; i < settings_.runs; ++i) makespans.push_back(engine_->run(seed).makespan);
+    return median(std::move(makespans));
+  }
+
+ private:
+  bool computes() const { return settings_.backend == exec::kThreadsBackend; }
+
+  std::shared_ptr<const cost::Problem> problem_;
+  const FidelitySettings& settings_;
+  std::optional<exec::Engine> engine_;
+  bool has_values_ = false;
+};
+
+double relative(double difference, double measured) {
+  return difference == 0.0 ? 0.0 : difference / measured;
+}
+
+double noise_of(const std::vector<double>& rounds) {
+  std::vector<double> halves[2];
+  for (std::size_t i = 0; i < rounds.size(); ++i) halves[i % 2].push_back(rounds[i]);
+  return relative(std::abs(median(std::move(halves[0])) - median(std::move(halves[1]))),
+                  median(rounds));
+}
+
+}  // namespace
+
+Fidelity judge(std::vector<FidelityPoint> points) {
+  DOPPLER_CHECK(points.size() >= 2 && points.front().rounds.size() >= 2);
+  Fidelity result;
+  result.points = std::move(points);
+  result.rounds = static_cast<int>(result.points.front().rounds.size());
+  std::vector<double> predicted, measured, signed_errors, errors, noises;
+  for (FidelityPoint& point : result.points) {
+    DOPPLER_CHECK(point.rounds.size() == result.points.front().rounds.size());
+    point.measured = median(point.rounds);
+    point.least = *std::min_element(point.rounds.begin(), point.rounds.end());
+    point.most = *std::max_element(point.rounds.begin(), point.rounds.end());
+    point.noise = noise_of(point.rounds);
+    predicted.push_back(point.predicted);
+    measured.push_back(point.measured);
+    signed_errors.push_back(relative(point.predicted - point.measured, point.measured));
+    errors.push_back(std::abs(signed_errors.back()));
+    noises.push_back(point.noise);
+  }
+  result.median_error = median(errors);
+  result.largest_error = *std::max_element(errors.begin(), errors.end());
+  result.bias = median(std::move(signed_errors));
+  result.noise = median(std::move(noises));
+  result.spearman = spearman(predicted, measured);
+  result.pairs = pair_agreement(predicted, measured, 2.0 * result.noise);
+
+  const double limit = (1.0 + kNearShare) * *std::min_element(measured.begin(), measured.end());
+  std::vector<double> near_predicted, near_measured;
+  for (const FidelityPoint& point : result.points) {
+    if (point.measured > limit) continue;
+    near_predicted.push_back(point.predicted);
+    near_measured.push_back(point.measured);
+  }
+  result.near_best = near_measured.size();
+  result.near_kendall = kendall_tau_b(near_predicted, near_measured);
+  return result;
+}
+
+Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
+                          const place::Registry& methods, const FidelitySettings& settings) {
+  check_settings(*problem, settings);
+  const StopToken stop(settings.sample.interrupt);
+  const auto say = [&](const std::string& what) {
+    if (settings.progress) settings.progress(what);
+  };
+  // Cores first: a graph that cannot be run on them shows before the search.
+  std::optional<Measurer> measurer;
+  const bool emulated = settings.backend == exec::kEmulatedBackend;
+  if (!emulated) measurer.emplace(problem, settings, 1.0);
+  say("looking for placements");
+  std::vector<SampledPlacement> sample = sample_placements(*problem, methods, settings.sample);
+  double time_scale = 1.0;
+  if (emulated) {
+    const auto faster = [](const auto& a, const auto& b) { return a.predicted < b.predicted; };
+    const auto best = std::min_element(sample.begin(), sample.end(), faster);
+    if (settings.clock == EngineClock::kWall) {
+      time_scale = settings.time_scale.value_or(default_time_scale(*problem, best->placement));
+    }
+    measurer.emplace(problem, settings, time_scale);
+  }
+
+  // The engine orders starts itself, and may refuse what the simulator finds to fit.
+  say("warming up");
+  std::string refusal = "there are not two placements to compare";
+  const auto refused = [&](const SampledPlacement& sampled) {
+    if (stop.interrupted()) return false;
+    try {
+      measurer->measure(sampled.placement, settings.sample.seed);
+      return false;
+    } catch (const InfeasibleError& error) {
+      refusal = error.what();
+      return true;
+    }
+  };
+  const std::size_t refusals = std::erase_if(sample, refused);
+  if (sample.size() < 2) throw InfeasibleError(refusal);
+
+  std::vector<std::vector<double>> rounds;
+  std::vector<std::size_t> order(sample.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  for (int r = 0; r < settings.rounds && !stop.interrupted(); ++r) {
+    say(fmt::format("round {} of {}: {} placements", r + 1, settings.rounds, sample.size()));
+    const auto number = static_cast<std::uint64_t>(r) + 1;
+    Rng::stream(settings.sample.seed, number).shuffle(order);
+    std::vector<double> round(sample.size());
+    for (const std::size_t i : order) {
+      if (stop.interrupted()) break;
+      round[i] = measurer->measure(sample[i].placement, mix64(settings.sample.seed ^ number));
+    }
+    if (!stop.interrupted()) rounds.push_back(std::move(round));
+  }
+  if (rounds.size() < 2) throw InfeasibleError("interrupted before two rounds were complete");
+
+  std::vector<FidelityPoint> points;
+  for (std::size_t i = 0; i < sample.size(); ++i) {
+    points.push_back({.origin = sample[i].origin, .predicted = sample[i].predicted});
+    for (const std::vector<double>& round : rounds) points.back().rounds.push_back(round[i]);
+  }
+  Fidelity result = judge(std::move(points));
+  result.interrupted = rounds.size() < static_cast<std::size_t>(settings.rounds);
+  result.refused = refusals;
+  result.time_scale = time_scale;
+  return result;
+}
+
+}  // namespace doppler::study

@@ -1,0 +1,83 @@
+// How well the simulator predicts an engine: a spread of placements is run on the engine and in the
+// simulator, and the two are compared (docs/fidelity.md).
+//
+// Measurements are interleaved: every round runs every placement, in an order of its own, so that a
+// machine that is disturbed or grows warm does so for all alike. A first round is not counted. The
+// measurement of a placement is the median over the rounds. Its noise is the difference between the
+// medians of the odd and of the even rounds, as a share of the median of all: what two measurements
+// of the same thing differ by. The noise of the machine is the median of that over the placements;
+// where it is above kMostNoise, the machine was not quiet enough to say anything.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/exec/engine.h"
+#include "doppler/place/registry.h"
+#include "doppler/study/execute.h"
+#include "doppler/study/placement_sample.h"
+#include "doppler/study/rank_statistics.h"
+
+namespace doppler::study {
+
+inline constexpr double kMostNoise = 0.05;
+
+struct FidelitySettings {
+  std::string backend = std::string(exec::kThreadsBackend);
+  EngineClock clock = EngineClock::kWall;
+  SampleSettings sample = {};  // at least 2 placements; its seed is that of everything
+  int rounds = 5;              // at least 2
+  int runs = 1;                // of a placement in a round, one after another: their median counts
+  // Emulated, wall clock. Absent: that of the best placement (execute.h).
+  std::optional<double> time_scale = std::nullopt;
+  std::function<void(const std::string&)> progress = {};  // told what is going on, where set
+};
+
+// One placement. Times are in the problem's unit.
+struct FidelityPoint {
+  std::string origin;  // see SampledPlacement
+  double predicted = 0.0;
+  std::vector<double> rounds = {};  // measured, one per round
+
+  double measured = 0.0;  // the median
+  double least = 0.0, most = 0.0;
+  double noise = 0.0;
+};
+
+struct Fidelity {
+  std::vector<FidelityPoint> points;
+  int rounds = 0;  // fewer than asked for where interrupted
+  bool interrupted = false;
+  std::size_t refused = 0;  // placements that the engine found too large for its memory
+  double time_scale = 1.0;  // of an emulated machine on the wall clock
+
+  // Relative to what was measured: |predicted - measured| / measured, and with its sign.
+  double median_error = 0.0, largest_error = 0.0;
+  double bias = 0.0;                   // median; negative where the simulator predicts too little
+  std::optional<double> spearman;      // over all placements
+  std::size_t near_best = 0;           // placements measured within kNearShare of the best measured
+  std::optional<double> near_kendall;  // tau-b among these
+  // Over the pairs of placements that were measured to differ by more than twice the noise.
+  PairAgreement pairs;
+  double noise = 0.0;
+  bool too_noisy() const { return noise > kMostNoise; }
+};
+
+// Everything that follows from the points' origins, predictions and rounds. REQUIRES: at least two
+// points, as many rounds of each, at least two.
+Fidelity judge(std::vector<FidelityPoint> points);
+
+// The interrupt of settings.sample ends the measurement; what is there counts from two whole rounds
+// on. Throws ParameterError for settings that do not go together or a problem with one device,
+// InfeasibleError where there are not two placements to compare or it was interrupted too early,
+// and what the engine throws.
+Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
+                          const place::Registry& methods, const FidelitySettings& settings);
+
+}  // namespace doppler::study
