@@ -688,6 +688,8 @@ class Parser {
     add_number<int>(
         *fidelity, "--rounds", [&settings](int n) { settings.rounds = n; }, 2, kMaxRuns,
         "Rounds, in each of which every placement has its turn (default 5)", "N");
+    fidelity->add_flag("--profile", settings.profile,
+                       "Predict with times measured in runs of the best placement in between");
     add_number<int>(
         *fidelity, "--runs", [&settings](int n) { settings.runs = n; }, 1, kMaxRuns,
         "Runs of a placement at its turn, whose median counts (default 1)", "N");

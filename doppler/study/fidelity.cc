@@ -10,7 +10,10 @@
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
 #include "doppler/base/stop.h"
+#include "doppler/cost/measured_costs.h"
+#include "doppler/sim/simulator.h"
 #include "doppler/study/median.h"
+#include "doppler/study/profile.h"
 
 namespace doppler::study {
 namespace {
@@ -27,6 +30,11 @@ void check_settings(const cost::Problem& problem, const FidelitySettings& settin
   if (virtual_clock && !emulated) throw ParameterError("a virtual clock needs an emulated machine");
   if (settings.time_scale && (!emulated || virtual_clock)) {
     throw ParameterError("only an emulated machine on the wall clock has a time scale");
+  }
+  if (settings.profile && emulated) {
+    throw ParameterError(
+        "an emulated machine takes its times from the costs: there is nothing to "
+        "measure");
   }
   if (problem.device_count() < 2) {
     throw ParameterError("on one device all placements are the same: give at least two");
@@ -50,7 +58,9 @@ class Measurer {
                                                   .machine = {.time_scale = time_scale}});
   }
 
-  double measure(const schedule::Placement& placement, std::uint64_t seed) {
+  // The last of the runs that count goes to `last`, where that is given.
+  double measure(const schedule::Placement& placement, std::uint64_t seed,
+                 schedule::Timeline* last = nullptr) {
     if (!engine_) {
       return execute(problem_, placement,
                      {.backend = settings_.backend,
@@ -66,7 +76,12 @@ class Measurer {
       has_values_ = true;
     }
     std::vector<double> makespans;
-    for (int i = 0; i < settings_.runs; ++i) makespans.push_back(engine_->run(seed).makespan);
+    if (computes()) engine_->run(seed);  // fills the caches
+    for (int i = 0; i < settings_.runs; ++i) {
+      schedule::Timeline timeline = engine_->run(seed);
+      makespans.push_back(timeline.makespan);
+      if (last) *last = std::move(timeline);
+    }
     return median(std::move(makespans));
   }
 
@@ -78,6 +93,77 @@ class Measurer {
   std::optional<exec::Engine> engine_;
   bool has_values_ = false;
 };
+
+// Measures on real cores beside a reference placement (see the header).
+class Turns {
+ public:
+  Turns(Measurer& measurer, const schedule::Placement& reference, const cost::Problem& problem,
+        std::uint64_t seed)
+      : measurer_(measurer), reference_(reference), profile_(problem) {
+    for (int i = 0; i < kFirstReferences; ++i) run_reference(seed);
+  }
+
+  // As it would have been had the reference taken a second.
+  double measure(const schedule::Placement& placement, std::uint64_t seed) {
+    struct Turn {
+      double measured = 0.0, before = 0.0, after = 0.0;
+      schedule::Timeline reference = {};
+      double disturbance() const { return std::max(before, after); }
+    };
+    std::optional<Turn> best;
+    for (int i = 0; i < kMostTurns; ++i) {
+      Turn turn{.before = references_.back()};
+      turn.measured = measurer_.measure(placement, seed);
+      turn.reference = run_reference(seed);
+      turn.after = references_.back();
+      if (!best || turn.disturbance() < best->disturbance()) best = std::move(turn);
+      if (best->disturbance() <= (1.0 + kDisturbance) * quiet_reference()) break;
+      ++repeated_;
+    }
+    counted_.push_back(0.5 * (best->before + best->after));
+    profile_.add(best->reference);
+    return best->measured / counted_.back();
+  }
+
+  // The reference's time beside turns that counted.
+  double usual_reference() const { return median(counted_); }
+  const std::vector<double>& references() const { return references_; }
+  std::size_t repeated() const { return repeated_; }
+  const Profile& profile() const { return profile_; }  // of the reference in these turns
+
+ private:
+  static constexpr int kFirstReferences = 8;
+
+  schedule::Timeline run_reference(std::uint64_t seed) {
+    schedule::Timeline timeline;
+    references_.push_back(measurer_.measure(reference_, seed, &timeline));
+    return timeline;
+  }
+  double quiet_reference() const {
+    std::vector<double> sorted = references_;
+    const auto quarter = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 4);
+    std::nth_element(sorted.begin(), quarter, sorted.end());
+    return *quarter;
+  }
+
+  Measurer& measurer_;
+  const schedule::Placement& reference_;
+  Profile profile_;
+  std::vector<double> references_, counted_;
+  std::size_t repeated_ = 0;
+};
+
+// Predictions with these costs instead of the problem's.
+void predict_with(const cost::Problem& problem, cost::MeasuredCosts costs,
+                  std::vector<SampledPlacement>& sample) {
+  const cost::Problem measured(problem.shared_graph(), problem.shared_topology(),
+                               {.measured = std::make_shared<cost::MeasuredCosts>(std::move(costs)),
+                                .links = problem.links()});
+  sim::Simulator simulator(measured);
+  for (SampledPlacement& sampled : sample) {
+    sampled.predicted = simulator.makespan(sampled.placement, sim::RunOptions{});
+  }
+}
 
 double relative(double difference, double measured) {
   return difference == 0.0 ? 0.0 : difference / measured;
@@ -143,9 +229,10 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   say("looking for placements");
   std::vector<SampledPlacement> sample = sample_placements(*problem, methods, settings.sample);
   double time_scale = 1.0;
+  const auto faster = [](const auto& a, const auto& b) { return a.predicted < b.predicted; };
+  const auto best = std::min_element(sample.begin(), sample.end(), faster);
+  const schedule::Placement reference = best->placement;
   if (emulated) {
-    const auto faster = [](const auto& a, const auto& b) { return a.predicted < b.predicted; };
-    const auto best = std::min_element(sample.begin(), sample.end(), faster);
     if (settings.clock == EngineClock::kWall) {
       time_scale = settings.time_scale.value_or(default_time_scale(*problem, best->placement));
     }
@@ -169,6 +256,8 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   if (sample.size() < 2) throw InfeasibleError(refusal);
 
   std::vector<std::vector<double>> rounds;
+  std::optional<Turns> turns;
+  if (!emulated) turns.emplace(*measurer, reference, *problem, settings.sample.seed);
   std::vector<std::size_t> order(sample.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   for (int r = 0; r < settings.rounds && !stop.interrupted(); ++r) {
@@ -176,20 +265,31 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
     const auto number = static_cast<std::uint64_t>(r) + 1;
     Rng::stream(settings.sample.seed, number).shuffle(order);
     std::vector<double> round(sample.size());
+    const std::uint64_t seed = mix64(settings.sample.seed ^ number);
     for (const std::size_t i : order) {
       if (stop.interrupted()) break;
-      round[i] = measurer->measure(sample[i].placement, mix64(settings.sample.seed ^ number));
+      round[i] = turns ? turns->measure(sample[i].placement, seed)
+                       : measurer->measure(sample[i].placement, seed);
     }
-    if (!stop.interrupted()) rounds.push_back(std::move(round));
+    if (stop.interrupted()) break;
+    rounds.push_back(std::move(round));
   }
   if (rounds.size() < 2) throw InfeasibleError("interrupted before two rounds were complete");
 
+  if (settings.profile) predict_with(*problem, turns->profile().costs(), sample);
+  const double usual = turns ? turns->usual_reference() : 1.0;
   std::vector<FidelityPoint> points;
   for (std::size_t i = 0; i < sample.size(); ++i) {
     points.push_back({.origin = sample[i].origin, .predicted = sample[i].predicted});
-    for (const std::vector<double>& round : rounds) points.back().rounds.push_back(round[i]);
+    for (const std::vector<double>& round : rounds) {
+      points.back().rounds.push_back(round[i] * usual);
+    }
   }
   Fidelity result = judge(std::move(points));
+  if (turns) {
+    result.references = turns->references();
+    result.repeated = turns->repeated();
+  }
   result.interrupted = rounds.size() < static_cast<std::size_t>(settings.rounds);
   result.refused = refusals;
   result.time_scale = time_scale;

@@ -2,11 +2,22 @@
 // simulator, and the two are compared (docs/fidelity.md).
 //
 // Measurements are interleaved: every round runs every placement, in an order of its own, so that a
-// machine that is disturbed or grows warm does so for all alike. A first round is not counted. The
-// measurement of a placement is the median over the rounds. Its noise is the difference between the
-// medians of the odd and of the even rounds, as a share of the median of all: what two measurements
-// of the same thing differ by. The noise of the machine is the median of that over the placements;
-// where it is above kMostNoise, the machine was not quiet enough to say anything.
+// machine that is disturbed or grows warm does so for all alike. A first round is not counted, and
+// neither is the first run of a placement after another one, which finds the caches full of
+// something else.
+//
+// Where others share the machine, the speed of real cores drifts by a tenth within seconds, and at
+// times halves: two virtual cores may come to share one real core. So a reference placement, the
+// best predicted, runs before and after each placement's turn. Where it took kDisturbance longer
+// than in the best quarter of its runs, the machine was disturbed, and the turn is repeated, up to
+// kMostTurns times, of which the least disturbed counts. The measurement is divided by how much
+// slower than usual the reference was. What differs between placements stays, what differs between
+// moments goes.
+//
+// The measurement of a placement is the median over the rounds. Its noise is the difference between
+// the medians of the odd and of the even rounds, as a share of the median of all: what two
+// measurements of the same thing differ by. The noise of the machine is the median of that over the
+// placements; where it is above kMostNoise, the machine was not quiet enough to say anything.
 #pragma once
 
 #include <atomic>
@@ -27,6 +38,8 @@
 namespace doppler::study {
 
 inline constexpr double kMostNoise = 0.05;
+inline constexpr double kDisturbance = 0.1;
+inline constexpr int kMostTurns = 6;
 
 struct FidelitySettings {
   std::string backend = std::string(exec::kThreadsBackend);
@@ -34,6 +47,9 @@ struct FidelitySettings {
   SampleSettings sample = {};  // at least 2 placements; its seed is that of everything
   int rounds = 5;              // at least 2
   int runs = 1;                // of a placement in a round, one after another: their median counts
+  // Real cores: predict with the times that nodes and transfers of the reference placement took in
+  // its runs, instead of the problem's costs.
+  bool profile = false;
   // Emulated, wall clock. Absent: that of the best placement (execute.h).
   std::optional<double> time_scale = std::nullopt;
   std::function<void(const std::string&)> progress = {};  // told what is going on, where set
@@ -56,6 +72,9 @@ struct Fidelity {
   bool interrupted = false;
   std::size_t refused = 0;  // placements that the engine found too large for its memory
   double time_scale = 1.0;  // of an emulated machine on the wall clock
+  // Times of the reference placement, where it ran, and how many turns were repeated.
+  std::vector<double> references = {};
+  std::size_t repeated = 0;
 
   // Relative to what was measured: |predicted - measured| / measured, and with its sign.
   double median_error = 0.0, largest_error = 0.0;

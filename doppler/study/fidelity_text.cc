@@ -35,6 +35,7 @@ std::string machine_text(const FidelitySettings& settings, const Fidelity& fidel
   } else {
     text += fmt::format(", emulated, with time stretched by {:.3g}", fidelity.time_scale);
   }
+  if (settings.profile) text += ", predicted with times measured in between";
   if (fidelity.interrupted) text += ", interrupted";
   if (fidelity.refused > 0) {
     text += fmt::format("; {} more did not fit in memory", fidelity.refused);
@@ -114,6 +115,13 @@ std::string fidelity_text(const cost::Problem& problem, const FidelitySettings& 
   text += fmt::format("pairs      {}\n", pairs_text(fidelity.pairs));
   text += fmt::format("noise      {} between the medians of odd and even rounds\n",
                       percent(fidelity.noise));
+  if (!fidelity.references.empty()) {
+    const auto [least, most] =
+        std::minmax_element(fidelity.references.begin(), fidelity.references.end());
+    text += fmt::format("drift      the reference took {} to {}; {} disturbed turns repeated\n",
+                        format_time(*least, unit), format_time(*most, unit),
+                        format_integer(fidelity.repeated));
+  }
   if (fidelity.too_noisy()) {
     text += fmt::format(
         "void       noise above {:.0f} % makes these figures meaningless: use a quiet machine\n",
