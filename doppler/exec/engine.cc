@@ -30,6 +30,11 @@ using Clock = std::chrono::steady_clock;
 // some 0.1 ms on virtual machines; a gap of a millisecond hardly notices.
 constexpr std::chrono::microseconds kWatchTime(1000);
 
+// Much happens at the same moment where durations are given, and threads wake up one after the
+// other: so long they wait for ends of the same moment before they choose what starts. Starts count
+// from the moment itself, so that this delays nothing that lasts longer.
+constexpr std::chrono::microseconds kSettlingTime(250);
+
 // So few are copied in less time than giving the lock away and taking it again costs.
 constexpr std::size_t kFewElements = 256;
 
@@ -452,6 +457,7 @@ class Engine::State {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
       if (active_ && !lost_[device.index()]) {
+        if (paced() && session_->core.is_ready(device) && settle(device, lock)) continue;
         if (const NodeId node = session_->core.start_node(device); node.valid()) {
           run_node(node, device, operands, lock);
           continue;
@@ -466,6 +472,17 @@ class Engine::State {
       }
       wait_for_bell(device, lock);
     }
+  }
+
+  bool paced() const { return !backend_->needs_values(); }
+  // Whether it had to wait for ends of the same moment.
+  bool settle(DeviceId device, std::unique_lock<std::mutex>& lock) {
+    const Clock::time_point settled = devices_[device.index()].planned + kSettlingTime;
+    if (Clock::now() >= settled) return false;
+    lock.unlock();
+    std::this_thread::sleep_until(settled);
+    lock.lock();
+    return true;
   }
 
   void wait_for_bell(DeviceId device, std::unique_lock<std::mutex>& lock) {
@@ -627,15 +644,17 @@ class Engine::State {
         continue;
       }
       if (std::exchange(beginnings, beginnings_) != beginnings_) moving.clear();
-      if (const auto index = session_->core.start_transfer()) {
+      const Clock::time_point settled = links_planned_ + kSettlingTime;
+      const bool may_start = !paced() || Clock::now() >= settled;
+      if (const auto index = may_start ? session_->core.start_transfer() : std::nullopt) {
         const Transfer& transfer = session_->wiring.transfers()[*index];
-        const auto paced = session_->backend->transfer_seconds(transfer, seed_);
-        if (!paced) {
+        const auto duration = session_->backend->transfer_seconds(transfer, seed_);
+        if (!duration) {
           move(*index, {}, lock);
           continue;
         }
         note_pacing(links_planned_);
-        const Clock::time_point end = links_planned_ + seconds(*paced);
+        const Clock::time_point end = links_planned_ + seconds(*duration);
         const std::size_t at = record(transfer);
         copy_values(transfer, lock);
         if (!active_ || beginnings != beginnings_) {
@@ -646,12 +665,15 @@ class Engine::State {
         std::push_heap(moving.begin(), moving.end(), later);
         continue;
       }
-      if (moving.empty()) {
+      const bool unsettled = !may_start && session_->core.has_waiting_transfers();
+      if (moving.empty() && !unsettled) {
         links_.wait(lock);
         continue;
       }
-      if (Clock::now() < moving.front().end) {
-        links_.wait_until(lock, moving.front().end);
+      if (moving.empty() || Clock::now() < moving.front().end) {
+        Clock::time_point next = moving.empty() ? settled : moving.front().end;
+        if (unsettled) next = std::min(next, settled);
+        links_.wait_until(lock, next);
         continue;
       }
       std::pop_heap(moving.begin(), moving.end(), later);
