@@ -12,6 +12,7 @@ void run(const GraphCompileRequest& request);
 void run(const GraphConvertRequest& request);
 void run(const DevicesListRequest& request);
 void run(const DevicesShowRequest& request);
+void run(const DevicesProbeRequest& request);
 void run(const MethodsRequest& request);
 void run(const PlaceRequest& request);
 void run(const SimulateRequest& request);

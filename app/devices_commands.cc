@@ -1,12 +1,19 @@
-// dopp devices list | show
+// dopp devices list | show | probe
 #include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
 
 #include "app/commands.h"
 #include "app/terminal.h"
+#include "doppler/base/error.h"
 #include "doppler/base/json_writer.h"
+#include "doppler/device/probe_file.h"
 #include "doppler/device/spec.h"
 #include "doppler/device/topology_json.h"
+#include "doppler/exec/probe.h"
 #include "doppler/report/wrap.h"
+#include "doppler/study/probe_report.h"
 #include "doppler/study/topology_report.h"
 
 namespace doppler::app {
@@ -35,6 +42,32 @@ void run(const DevicesListRequest& request) {
 void run(const DevicesShowRequest& request) {
   const device::Topology topology = device::topology_from_spec(request.devices);
   print(request.json ? device::write_topology_json(topology) : study::topology_text(topology));
+}
+
+void run(const DevicesProbeRequest& request) {
+  std::string file = request.output;
+  if (file.empty()) {
+    const auto own = device::probe_file_path();
+    if (!own) {
+      throw ParameterError(
+          "there is no place for the result: give -o FILE, or set HOME or DOPPLER_PROBE");
+    }
+    file = *own;
+    std::error_code ignored;  // what is wrong shows below
+    std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
+  }
+  check_output(file);
+  ProgressLine line("measuring this machine");
+  const exec::ProbeResult result = exec::probe_machine(
+      {.devices = request.devices,
+       .quick = request.quick,
+       .progress = [&](const std::string& what, double share) {
+         line.say(fmt::format("measuring {}: {:.0f} % done", what, 100.0 * share));
+       }});
+  line.finish();
+  write_output(file, device::write_topology_json(device::Topology(result.topology)));
+  if (file == kStandardOutput) return;
+  print(request.json ? study::probe_json(result, file) : study::probe_text(result, file));
 }
 
 }  // namespace doppler::app

@@ -14,6 +14,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/parallel.h"
+#include "doppler/device/spec.h"
 #include "doppler/tra/workloads.h"
 
 namespace doppler::app {
@@ -537,6 +538,30 @@ class Parser {
     show->add_option("SPEC", devices_.devices, kDevicesHelp)->required();
     add_json(*show, devices_.json);
     add_unused_seed(*show);
+    CLI::App* probe = add(
+        *group, "probe", "Measure this machine, for cpu:N",
+        "  dopp devices probe\n  dopp devices probe --quick --devices cpu:2 -o cpu2.json", [this] {
+          check_outputs(probe_.output, probe_.json);
+          return probe_;
+        });
+    probe
+        ->add_option_function<std::string>(
+            "--devices",
+            [this](const std::string& text) {
+              const auto count = device::cpu_count(text);
+              if (!count || *count == 0) {
+                throw ParameterError(fmt::format(
+                    "--devices: '{}' is not cpu:N, and only this machine can be measured", text));
+              }
+              probe_.devices = *count;
+            },
+            "As many devices as are to be busy at once (default: all CPUs)")
+        ->type_name("cpu:N");
+    probe->add_flag("--quick", probe_.quick, "Some seconds instead of half a minute, less precise");
+    add_output(*probe, "-o,--output", probe_.output,
+               "Write the topology to this file (default: where cpu:N finds it)");
+    add_json(*probe, probe_.json);
+    add_unused_seed(*probe);
   }
 
   void add_methods() {
@@ -760,6 +785,7 @@ class Parser {
   GraphConvertRequest convert_;
   DevicesListRequest list_;
   DevicesShowRequest devices_;
+  DevicesProbeRequest probe_;
   MethodsRequest methods_;
   PlaceRequest place_;
   SimulateRequest simulate_;

@@ -89,6 +89,12 @@ struct DevicesShowRequest {
   std::string devices;
   bool json = false;
 };
+struct DevicesProbeRequest {
+  std::size_t devices = 0;  // 0: as many as CPUs
+  bool quick = false;
+  std::string output;  // empty: the user's own file
+  bool json = false;
+};
 struct MethodsRequest {
   bool json = false;
 };
@@ -141,9 +147,9 @@ struct CompareRequest {
   bool json = false;
 };
 
-using Request =
-    std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
-                 GraphConvertRequest, DevicesListRequest, DevicesShowRequest, MethodsRequest,
-                 PlaceRequest, SimulateRequest, RunRequest, FidelityRequest, CompareRequest>;
+using Request = std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest,
+                             GraphCompileRequest, GraphConvertRequest, DevicesListRequest,
+                             DevicesShowRequest, DevicesProbeRequest, MethodsRequest, PlaceRequest,
+                             SimulateRequest, RunRequest, FidelityRequest, CompareRequest>;
 
 }  // namespace doppler::app

@@ -1,7 +1,6 @@
 #include "doppler/cost/cost_model.h"
 
 #include <algorithm>
-#include <string>
 
 namespace doppler::cost {
 
@@ -23,20 +22,17 @@ std::optional<double> GivenSingle::node_time(const graph::Graph& graph, NodeId n
 
 std::optional<double> Roofline::node_time(const graph::Graph& graph, NodeId node,
                                           const device::DeviceKind& kind) const {
-  device::Efficiency efficiency = kind.default_efficiency;
-  if (!kind.efficiency_by_op.empty()) {
-    const auto found = kind.efficiency_by_op.find(std::string(graph.op_kind(node)));
-    if (found != kind.efficiency_by_op.end()) efficiency = found->second;
-  }
-  std::optional<double> seconds;
-  if (const auto flops = graph.flops(node); flops && kind.peak_flops) {
-    seconds = *flops / (*kind.peak_flops * efficiency.compute);
-  }
+  const auto flops = graph.flops(node);
   const auto read = graph.bytes_read(node);
   const auto written = graph.bytes_written(node);
-  if ((read || written) && kind.memory_bandwidth) {
-    const double bytes = read.value_or(0.0) + written.value_or(0.0);
-    seconds = std::max(seconds.value_or(0.0), bytes / (*kind.memory_bandwidth * efficiency.memory));
+  std::optional<double> bytes;
+  if (read || written) bytes = read.value_or(0.0) + written.value_or(0.0);
+  const device::Efficiency efficiency = kind.efficiency(graph.op_kind(node)).of(flops, bytes);
+  std::optional<double> seconds;
+  if (flops && kind.peak_flops) seconds = *flops / (*kind.peak_flops * efficiency.compute);
+  if (bytes && kind.memory_bandwidth) {
+    seconds =
+        std::max(seconds.value_or(0.0), *bytes / (*kind.memory_bandwidth * efficiency.memory));
   }
   if (seconds) *seconds += kind.launch_overhead_seconds;
   return seconds;

@@ -33,8 +33,9 @@ class GivenSingle final : public CostModel {
                                   const device::DeviceKind&) const override;
 };
 
-// max(flops / (peak x efficiency), bytes / (bandwidth x efficiency)) + launch overhead. Needs flops
-// and a peak, or bytes and a bandwidth; what is missing does not bind.
+// max(flops / (peak x efficiency), bytes / (bandwidth x efficiency)) + launch overhead, with the
+// efficiencies of the op kind at the node's size. Needs flops and a peak, or bytes and a bandwidth;
+// what is missing does not bind.
 class Roofline final : public CostModel {
  public:
   std::optional<double> node_time(const graph::Graph&, NodeId,

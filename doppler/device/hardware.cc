@@ -82,54 +82,65 @@ constexpr Efficiency kFactorisation{0.25, 0.8};
 constexpr Efficiency kReduction{0.5, 0.65};
 constexpr Efficiency kPermutation{0.5, 0.4};
 
-struct OpEfficiency {
-  std::string_view op;
-  Efficiency efficiency;
-};
-// By op kind, as graphs of our own, ONNX and HLO name them.
-constexpr OpEfficiency kEfficiencies[] = {
-    {"contract", kProduct},
-    {"matmul", kProduct},
-    {"MatMul", kProduct},
-    {"gemm", kProduct},
-    {"Gemm", kProduct},
-    {"batch_matmul", kProduct},
-    {"einsum", kProduct},
-    {"Einsum", kProduct},
-    {"dot", kProduct},
-    {"conv", kProduct},
-    {"Conv", kProduct},
-    {"convolution", kProduct},
-    {"ConvTranspose", kProduct},
-    {"syrk", kProduct},
-    {"trsm", kSolve},
-    {"potrf", kFactorisation},
-    {"cholesky", kFactorisation},
-    {"reduce", kReduction},
-    {"reduction", kReduction},
-    {"sum", kReduction},
-    {"ReduceSum", kReduction},
-    {"ReduceMean", kReduction},
-    {"softmax", kReduction},
-    {"Softmax", kReduction},
-    {"layer_norm", kReduction},
-    {"LayerNormalization", kReduction},
-    {"rms_norm", kReduction},
-    {"fft", kReduction},
-    {"permute", kPermutation},
-    {"transpose", kPermutation},
-    {"Transpose", kPermutation},
-    {"gather", kPermutation},
-    {"Gather", kPermutation},
-    {"scatter", kPermutation},
-    {"scatter_add", kPermutation},
-    {"ScatterND", kPermutation},
+Efficiency efficiency_of(OpFamily family) {
+  switch (family) {
+    case OpFamily::kProduct:
+      return kProduct;
+    case OpFamily::kSolve:
+      return kSolve;
+    case OpFamily::kFactorisation:
+      return kFactorisation;
+    case OpFamily::kReduction:
+      return kReduction;
+    case OpFamily::kPermutation:
+      return kPermutation;
+  }
+  return kElementwise;
+}
+
+constexpr OpInFamily kOps[] = {
+    {"contract", OpFamily::kProduct},
+    {"matmul", OpFamily::kProduct},
+    {"MatMul", OpFamily::kProduct},
+    {"gemm", OpFamily::kProduct},
+    {"Gemm", OpFamily::kProduct},
+    {"batch_matmul", OpFamily::kProduct},
+    {"einsum", OpFamily::kProduct},
+    {"Einsum", OpFamily::kProduct},
+    {"dot", OpFamily::kProduct},
+    {"conv", OpFamily::kProduct},
+    {"Conv", OpFamily::kProduct},
+    {"convolution", OpFamily::kProduct},
+    {"ConvTranspose", OpFamily::kProduct},
+    {"syrk", OpFamily::kProduct},
+    {"trsm", OpFamily::kSolve},
+    {"potrf", OpFamily::kFactorisation},
+    {"cholesky", OpFamily::kFactorisation},
+    {"reduce", OpFamily::kReduction},
+    {"reduction", OpFamily::kReduction},
+    {"sum", OpFamily::kReduction},
+    {"ReduceSum", OpFamily::kReduction},
+    {"ReduceMean", OpFamily::kReduction},
+    {"softmax", OpFamily::kReduction},
+    {"Softmax", OpFamily::kReduction},
+    {"layer_norm", OpFamily::kReduction},
+    {"LayerNormalization", OpFamily::kReduction},
+    {"rms_norm", OpFamily::kReduction},
+    {"fft", OpFamily::kReduction},
+    {"permute", OpFamily::kPermutation},
+    {"transpose", OpFamily::kPermutation},
+    {"Transpose", OpFamily::kPermutation},
+    {"gather", OpFamily::kPermutation},
+    {"Gather", OpFamily::kPermutation},
+    {"scatter", OpFamily::kPermutation},
+    {"scatter_add", OpFamily::kPermutation},
+    {"ScatterND", OpFamily::kPermutation},
 };
 
 void set_efficiencies(DeviceKind& kind) {
   kind.default_efficiency = kElementwise;
-  for (const OpEfficiency& entry : kEfficiencies) {
-    kind.efficiency_by_op.emplace(entry.op, entry.efficiency);
+  for (const OpInFamily& entry : kOps) {
+    kind.efficiency_by_op.emplace(entry.op, efficiency_of(entry.family));
   }
 }
 
@@ -137,6 +148,10 @@ void set_efficiencies(DeviceKind& kind) {
 
 std::span<const Accelerator> accelerators() {
   return kAccelerators;
+}
+
+std::span<const OpInFamily> op_families() {
+  return kOps;
 }
 
 int cube_mesh_links(std::uint32_t i, std::uint32_t j) {

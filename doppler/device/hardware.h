@@ -72,6 +72,20 @@ inline constexpr std::uint32_t kGpusPerPcieSwitch = 2;
 // NVLinks between GPUs i and j of a DGX-1 with V100: 0, 1 or 2. REQUIRES: i, j < 8.
 int cube_mesh_links(std::uint32_t i, std::uint32_t j);
 
+// What sort of work an op kind is, where it is not elementwise.
+enum class OpFamily : std::uint8_t {
+  kProduct,
+  kSolve,
+  kFactorisation,
+  kReduction,
+  kPermutation,  // gathering and scattering, too
+};
+struct OpInFamily {
+  std::string_view op;  // as graphs of our own, ONNX and HLO name it
+  OpFamily family;
+};
+std::span<const OpInFamily> op_families();
+
 // The kind as cost models use it, with launch overhead and efficiencies. `name` is what times given
 // per kind refer to.
 DeviceKind accelerator_kind(const Accelerator& model);

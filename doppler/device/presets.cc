@@ -300,4 +300,15 @@ TopologySpec cpu_topology(const std::string& name, std::uint64_t devices) {
   return spec;
 }
 
+TopologySpec measured_cpu_topology(const std::string& name, std::uint64_t devices,
+                                   const TopologySpec& measured) {
+  TopologySpec spec = cpu_topology(name, devices);
+  spec.description = fmt::format(
+      "{} of this machine, copies through shared memory (measured by dopp devices probe)",
+      plural(devices, "CPU core"));
+  spec.kinds = {measured.kinds.front()};
+  spec.channels = {measured.channels.front()};
+  return spec;
+}
+
 }  // namespace doppler::device

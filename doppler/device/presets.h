@@ -43,7 +43,10 @@ TopologySpec preset_topology(const std::string& name, std::span<const PresetPart
 // Identical devices d0, d1, …; all times come from the graph.
 TopologySpec uniform_topology(const std::string& name, std::uint64_t devices);
 
-// CPU cores of this machine, with generic figures until a probe measures them.
+// CPU cores of this machine, with generic figures.
 TopologySpec cpu_topology(const std::string& name, std::uint64_t devices);
+// The same with the kind and the channel of a probe (probe_file.h).
+TopologySpec measured_cpu_topology(const std::string& name, std::uint64_t devices,
+                                   const TopologySpec& measured);
 
 }  // namespace doppler::device

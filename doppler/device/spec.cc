@@ -15,6 +15,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/device/presets.h"
+#include "doppler/device/probe_file.h"
 #include "doppler/device/topology_json.h"
 
 namespace doppler::device {
@@ -147,10 +148,18 @@ std::string describe_kinds(const TopologySpec& spec) {
 
 }  // namespace
 
+std::optional<std::uint64_t> cpu_count(const std::string& spec) {
+  return count_after(spec, "cpu:");
+}
+
 Topology topology_from_spec(const std::string& spec) {
   if (const auto count = count_after(spec, "uniform:"))
     return Topology(uniform_topology(spec, *count));
-  if (const auto count = count_after(spec, "cpu:")) return Topology(cpu_topology(spec, *count));
+  if (const auto count = cpu_count(spec)) {
+    const auto measured = read_probe_file();
+    return Topology(measured ? measured_cpu_topology(spec, *count, *measured)
+                             : cpu_topology(spec, *count));
+  }
   // The form of a preset wins over a file of that name, which ./NAME reaches.
   if (const auto written = split_preset(spec)) {
     std::vector<PresetPart> parts;

@@ -4,10 +4,12 @@
 //   2n8xA100                    2 nodes of 8, joined by a network
 //   2xA100+2xT4                 several boxes in one host, or nodes in one network
 //   uniform:4                   4 identical devices, all times from the graph
-//   cpu:4                       4 CPU cores of this machine
+//   cpu:4                       4 CPU cores of this machine, as measured if they were
 //   machine.json                a topology file (docs/formats/topology.md)
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,9 @@ namespace doppler::device {
 // Throws ParameterError where the spec is none of the above, with the closest that are, and
 // InputError where the file is bad. Names of kinds are matched without regard to case.
 Topology topology_from_spec(const std::string& spec);
+
+// The N of `cpu:N`; nothing where the spec is something else.
+std::optional<std::uint64_t> cpu_count(const std::string& spec);
 
 struct PresetExample {
   std::string spec;

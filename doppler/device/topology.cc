@@ -29,10 +29,32 @@ void check_channel(const Channel& channel) {
           fmt::format("channel '{}': the capacity must be at least 1", channel.name));
 }
 
-void check_efficiency(const Efficiency& efficiency, const std::string& owner) {
-  for (const double share : {efficiency.compute, efficiency.memory}) {
-    require(positive(share) && share <= 1.0,
-            fmt::format("{}: an efficiency must be above 0 and at most 1", owner));
+void check_efficiency(const EfficiencyTable& table, const std::string& owner) {
+  require(!table.points.empty(), fmt::format("{}: an efficiency without any size", owner));
+  double last = 0.0;
+  for (const EfficiencyPoint& point : table.points) {
+    for (const double share : {point.efficiency.compute, point.efficiency.memory}) {
+      require(positive(share) && share <= 1.0,
+              fmt::format("{}: an efficiency must be above 0 and at most 1", owner));
+    }
+    require(std::isfinite(point.spread) && point.spread >= 0.0,
+            fmt::format("{}: a spread must be a finite number >= 0", owner));
+    const bool constant = table.is_constant() && point.size == 0.0;
+    require(constant || (std::isfinite(point.size) && point.size > last),
+            fmt::format("{}: the {} of efficiencies must be positive and rise", owner,
+                        size_key_name(table.key)));
+    last = point.size;
+  }
+}
+
+void add_efficiency(Hasher& hasher, const EfficiencyTable& table) {
+  hasher.add(table.key);
+  hasher.add(table.points.size());
+  for (const EfficiencyPoint& point : table.points) {
+    hasher.add(point.size);
+    hasher.add(point.efficiency.compute);
+    hasher.add(point.efficiency.memory);
+    hasher.add(point.spread);
   }
 }
 
@@ -46,6 +68,12 @@ void append_once(std::vector<ChannelId>& route, std::span<const ChannelId> chann
 
 std::string_view class_name(DeviceClass device_class) {
   return device_class == DeviceClass::kCpu ? "cpu" : "accelerator";
+}
+
+const EfficiencyTable& DeviceKind::efficiency(std::string_view op) const {
+  if (efficiency_by_op.empty()) return default_efficiency;
+  const auto found = efficiency_by_op.find(std::string(op));
+  return found != efficiency_by_op.end() ? found->second : default_efficiency;
 }
 
 Topology::Topology(TopologySpec spec) : spec_(std::move(spec)) {
@@ -80,7 +108,13 @@ void Topology::check() const {
     require(std::isfinite(kind.launch_overhead_seconds) && kind.launch_overhead_seconds >= 0.0,
             owner + ": the launch overhead must be a finite number >= 0");
     check_efficiency(kind.default_efficiency, owner);
-    for (const auto& [op, efficiency] : kind.efficiency_by_op) check_efficiency(efficiency, owner);
+    for (const auto& [op, efficiency] : kind.efficiency_by_op) {
+      check_efficiency(efficiency, fmt::format("{}, op kind '{}'", owner, op));
+    }
+    if (kind.busy_slowdown) {
+      require(positive(kind.busy_slowdown->compute) && positive(kind.busy_slowdown->memory),
+              owner + ": a slowdown must be positive");
+    }
   }
   const auto check_channels = [&](std::span<const ChannelId> channels, const std::string& owner) {
     for (const ChannelId channel : channels) {
@@ -146,13 +180,14 @@ void Topology::compute_hash() {
     hasher.add(kind.peak_flops.value_or(-1.0));
     hasher.add(kind.memory_bandwidth.value_or(-1.0));
     hasher.add(kind.launch_overhead_seconds);
-    hasher.add(kind.default_efficiency.compute);
-    hasher.add(kind.default_efficiency.memory);
+    add_efficiency(hasher, kind.default_efficiency);
     for (const auto& [op, efficiency] : kind.efficiency_by_op) {
       hasher.add_bytes(op);
-      hasher.add(efficiency.compute);
-      hasher.add(efficiency.memory);
+      add_efficiency(hasher, efficiency);
     }
+    const BusySlowdown slowdown = kind.busy_slowdown.value_or(BusySlowdown{-1.0, -1.0});
+    hasher.add(slowdown.compute);
+    hasher.add(slowdown.memory);
   }
   const auto add_channels = [&](std::span<const ChannelId> channels) {
     hasher.add(channels.size());

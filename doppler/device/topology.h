@@ -23,16 +23,18 @@
 #include <vector>
 
 #include "doppler/base/id.h"
+#include "doppler/device/efficiency.h"
 
 namespace doppler::device {
 
 enum class DeviceClass : std::uint8_t { kCpu, kAccelerator };
 std::string_view class_name(DeviceClass device_class);  // "cpu", "accelerator"
 
-// The share of the peak that kernels of one op kind reach.
-struct Efficiency {
-  double compute = 1.0;  // of peak_flops, in (0, 1]
-  double memory = 1.0;   // of memory_bandwidth, in (0, 1]
+// How much longer work takes while every device is busy than while the others are idle: caches and
+// memory are shared. For people: efficiencies already are those of busy devices.
+struct BusySlowdown {
+  double compute = 1.0;
+  double memory = 1.0;
 };
 
 struct DeviceKind {
@@ -41,8 +43,11 @@ struct DeviceKind {
   std::optional<double> peak_flops = std::nullopt;        // flop/s
   std::optional<double> memory_bandwidth = std::nullopt;  // bytes/s
   double launch_overhead_seconds = 0.0;                   // paid by every node
-  Efficiency default_efficiency = {};
-  std::map<std::string, Efficiency> efficiency_by_op = {};
+  EfficiencyTable default_efficiency = {};
+  std::map<std::string, EfficiencyTable> efficiency_by_op = {};
+  std::optional<BusySlowdown> busy_slowdown = std::nullopt;  // where it was measured
+
+  const EfficiencyTable& efficiency(std::string_view op) const;
 };
 
 inline constexpr std::uint64_t kUnlimitedMemory = std::numeric_limits<std::uint64_t>::max();

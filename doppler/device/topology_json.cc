@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -123,14 +124,55 @@ class TopologyReader {
     if (!there) reader_.fail_at(position, what);
   }
 
-  Efficiency read_efficiency() {
-    Efficiency efficiency;
-    read_json_object(reader_, "an efficiency", [&](const std::string& key) {
-      if (key == "compute") return efficiency.compute = reader_.number(), true;
-      if (key == "memory") return efficiency.memory = reader_.number(), true;
+  // One for all sizes, or a list over sizes.
+  EfficiencyTable read_efficiency() {
+    EfficiencyTable table;
+    if (reader_.peek() != JsonReader::Kind::kArray) {
+      read_json_object(reader_, "an efficiency", [&](const std::string& key) {
+        return read_share(table.points.front(), key);
+      });
+      return table;
+    }
+    table.points.clear();
+    std::optional<SizeKey> size_key;
+    read_list([&] {
+      EfficiencyPoint point;
+      bool has_size = false;
+      const std::size_t position =
+          read_json_object(reader_, "an efficiency", [&](const std::string& key) {
+            for (const SizeKey each : {SizeKey::kBytes, SizeKey::kFlopsPerByte}) {
+              if (key != size_key_name(each)) continue;
+              if (size_key.value_or(each) != each || has_size) {
+                reader_.fail("efficiencies of one op kind go by bytes or by flops_per_byte");
+              }
+              size_key = each;
+              has_size = true;
+              return point.size = reader_.number(), true;
+            }
+            return read_share(point, key);
+          });
+      require(has_size, position, "an efficiency in a list needs 'bytes' or 'flops_per_byte'");
+      table.points.push_back(point);
+    });
+    if (size_key) table.key = *size_key;
+    return table;
+  }
+
+  bool read_share(EfficiencyPoint& point, const std::string& key) {
+    if (key == "compute") return point.efficiency.compute = reader_.number(), true;
+    if (key == "memory") return point.efficiency.memory = reader_.number(), true;
+    if (key == "spread") return point.spread = reader_.number(), true;
+    return false;
+  }
+
+  BusySlowdown read_slowdown() {
+    BusySlowdown slowdown;
+    read_json_object(reader_, "a slowdown", [&](const std::string& key) {
+      if (key == "compute") return slowdown.compute = reader_.number(), true;
+      if (key == "memory") return slowdown.memory = reader_.number(), true;
       return false;
     });
-    return efficiency;
+    return slowdown;
   }
 
   DeviceClass read_class() {
@@ -152,6 +194,7 @@ class TopologyReader {
       if (key == "launch_overhead_seconds") {
         return kind.launch_overhead_seconds = reader_.number(), true;
       }
+      if (key == "busy_slowdown") return kind.busy_slowdown = read_slowdown(), true;
       if (key == "efficiency") return kind.default_efficiency = read_efficiency(), true;
       if (key == "efficiency_by_op") {
         reader_.begin_object();
@@ -340,10 +383,18 @@ class TopologyWriter {
     json_.end_array();
   }
 
-  void write_efficiency(std::string_view key, const Efficiency& efficiency) {
-    json_.key(key).begin_object(JsonLayout::kCompact);
-    json_.field("compute", efficiency.compute).field("memory", efficiency.memory);
-    json_.end_object();
+  void write_efficiency(std::string_view key, const EfficiencyTable& table) {
+    json_.key(key);
+    const bool constant = table.is_constant() && table.points.front().size == 0.0;
+    if (!constant) json_.begin_array(JsonLayout::kCompact);
+    for (const EfficiencyPoint& point : table.points) {
+      json_.begin_object(JsonLayout::kCompact);
+      if (!constant) json_.field(size_key_name(table.key), point.size);
+      json_.field("compute", point.efficiency.compute).field("memory", point.efficiency.memory);
+      if (point.spread > 0.0) json_.field("spread", point.spread);
+      json_.end_object();
+    }
+    if (!constant) json_.end_array();
   }
 
   void write_kind(const DeviceKind& kind) {
@@ -351,6 +402,11 @@ class TopologyWriter {
     if (kind.peak_flops) json_.field("peak_flops", *kind.peak_flops);
     if (kind.memory_bandwidth) json_.field("memory_bandwidth", *kind.memory_bandwidth);
     json_.field("launch_overhead_seconds", kind.launch_overhead_seconds);
+    if (kind.busy_slowdown) {
+      json_.key("busy_slowdown").begin_object(JsonLayout::kCompact);
+      json_.field("compute", kind.busy_slowdown->compute);
+      json_.field("memory", kind.busy_slowdown->memory).end_object();
+    }
     write_efficiency("efficiency", kind.default_efficiency);
     if (kind.efficiency_by_op.empty()) return;
     json_.key("efficiency_by_op").begin_object(JsonLayout::kCompact);

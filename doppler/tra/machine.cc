@@ -11,12 +11,11 @@ Machine machine_of(const device::Topology& topology) {
   machine.devices = static_cast<std::int64_t>(topology.device_count());
   double flops = INFINITY, memory = INFINITY, link = INFINITY, launch = 0.0;
   for (const device::DeviceKind& kind : topology.kinds()) {
-    const auto found = kind.efficiency_by_op.find("contract");
-    const device::Efficiency& dense =
-        found != kind.efficiency_by_op.end() ? found->second : kind.default_efficiency;
-    if (kind.peak_flops) flops = std::min(flops, *kind.peak_flops * dense.compute);
+    if (kind.peak_flops) {
+      flops = std::min(flops, *kind.peak_flops * kind.efficiency("contract").of_large().compute);
+    }
     if (kind.memory_bandwidth) {
-      memory = std::min(memory, *kind.memory_bandwidth * kind.default_efficiency.memory);
+      memory = std::min(memory, *kind.memory_bandwidth * kind.default_efficiency.of_large().memory);
     }
     launch = std::max(launch, kind.launch_overhead_seconds);
   }

@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 
 #include "doppler/base/file.h"
@@ -72,6 +74,18 @@ Outcome dopp(const std::string& line, const RunAs& how) {
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
 
+  std::vector<std::string> variables = how.environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view name(*variable, std::strcspn(*variable, "="));
+    const bool replaced = std::any_of(
+        how.environment.begin(), how.environment.end(),
+        [&](const std::string& own) { return own.starts_with(std::string(name) + "="); });
+    if (!replaced) variables.emplace_back(*variable);
+  }
+  std::vector<char*> envp;
+  for (std::string& variable : variables) envp.push_back(variable.data());
+  envp.push_back(nullptr);
+
   const Pipe out, err;
   const pid_t child = ::fork();
   if (child == 0) {
@@ -79,7 +93,7 @@ Outcome dopp(const std::string& line, const RunAs& how) {
     if (!how.directory.empty() && ::chdir(how.directory.c_str()) != 0) ::_exit(126);
     ::dup2(out.write_end, STDOUT_FILENO);
     ::dup2(err.write_end, STDERR_FILENO);
-    ::execv(argv[0], argv.data());
+    ::execve(argv[0], argv.data(), envp.data());
     ::_exit(127);
   }
   ::close(out.write_end);

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace doppler::golden {
@@ -18,6 +19,7 @@ struct RunAs {
   std::string directory = {};          // where to run; empty: here
   double interrupt_after_seconds = 0;  // > 0: send the signal then
   int signal = SIGINT;
+  std::vector<std::string> environment = {};  // "NAME=value", beside what the test itself has
 };
 
 // `line` is split at spaces; there is no shell, but '' is an empty argument.
@@ -38,8 +40,8 @@ class Workspace {
   bool has(const std::string& name) const { return std::filesystem::exists(root_ / name); }
   // Names of all files, sorted.
   std::vector<std::string> files() const;
-  Outcome dopp(const std::string& line) const {
-    return golden::dopp(line, {.directory = root_.string()});
+  Outcome dopp(const std::string& line, std::vector<std::string> environment = {}) const {
+    return golden::dopp(line, {.directory = root_.string(), .environment = std::move(environment)});
   }
 
  private:

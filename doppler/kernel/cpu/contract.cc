@@ -51,21 +51,41 @@ class Preparation {
 };
 
 // Several partial sums, so that no addition waits for the one before it.
-template <class T>
-T inner_product(const T* x, std::int64_t x_step, const T* y, std::int64_t y_step,
-                std::int64_t size) {
+template <class T, class Product>
+T sum_products(std::int64_t size, const Product& product) {
   constexpr std::int64_t kLanes = 8;
   T lanes[kLanes] = {};
   std::int64_t i = 0;
   for (; i + kLanes <= size; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] += x[(i + lane) * x_step] * y[(i + lane) * y_step];
-    }
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += product(i + lane);
   }
-  for (; i < size; ++i) lanes[0] += x[i * x_step] * y[i * y_step];
+  for (; i < size; ++i) lanes[0] += product(i);
   T sum = lanes[0];
   for (std::int64_t lane = 1; lane < kLanes; ++lane) sum += lanes[lane];
   return sum;
+}
+
+// One run of the innermost loop: out, x, y. Contiguous runs are apart so that they are vectorised.
+template <class T>
+void add_products(T* out, const T* x, const T* y, std::int64_t size,
+                  const LoopNest<3>::Strides& strides) {
+  using Strides = LoopNest<3>::Strides;
+  if (strides == Strides{0, 1, 1}) {
+    *out += sum_products<T>(size, [&](std::int64_t i) { return x[i] * y[i]; });
+  } else if (strides[0] == 0) {
+    *out += sum_products<T>(size,
+                            [&](std::int64_t i) { return x[i * strides[1]] * y[i * strides[2]]; });
+  } else if (strides == Strides{1, 1, 1}) {
+    for (std::int64_t i = 0; i < size; ++i) out[i] += x[i] * y[i];
+  } else if (strides == Strides{1, 0, 1}) {
+    for (std::int64_t i = 0; i < size; ++i) out[i] += *x * y[i];
+  } else if (strides == Strides{1, 1, 0}) {
+    for (std::int64_t i = 0; i < size; ++i) out[i] += x[i] * *y;
+  } else {
+    for (std::int64_t i = 0; i < size; ++i) {
+      out[i * strides[0]] += x[i * strides[1]] * y[i * strides[2]];
+    }
+  }
 }
 
 template <class T>
@@ -100,17 +120,7 @@ class ContractRunnable final : public Runnable<T> {
   void run_loops(const T* a, const T* b, T* out) const {
     std::fill_n(out, out_count_, T{0});
     plan_.loops.run([&](const auto& offsets, std::int64_t size, const auto& strides) {
-      const T *x = a + offsets[1], *y = b + offsets[2];
-      T* to = out + offsets[0];
-      if (strides[0] == 0) {
-        *to += inner_product(x, strides[1], y, strides[2], size);
-      } else if (strides[0] == 1 && strides[1] == 1 && strides[2] == 1) {
-        for (std::int64_t i = 0; i < size; ++i) to[i] += x[i] * y[i];
-      } else {
-        for (std::int64_t i = 0; i < size; ++i) {
-          to[i * strides[0]] += x[i * strides[1]] * y[i * strides[2]];
-        }
-      }
+      add_products(out + offsets[0], a + offsets[1], b + offsets[2], size, strides);
     });
   }
 

@@ -16,9 +16,11 @@ namespace {
 // Rough costs on one core of a current machine, in nanoseconds; only their ratios matter.
 constexpr double kCopyElement = 1.0;
 constexpr double kLoopStep = 0.7;
+constexpr double kDenseLoop = 5.0, kDenseStep = 0.15;  // of loops along rows: each, and a step
 constexpr double kGemmCall = 200.0;
 constexpr double kGemmStep = 0.03;     // a multiplication and an addition of a large product
-constexpr double kVectorStep = 0.25;   // the same of a matrix and a vector
+constexpr double kVectorStep = 0.1;    // the same of a matrix and a vector
+constexpr double kStridedStep = 2.0;   // the same of two vectors that do not lie element by element
 constexpr std::int64_t kGemmUnit = 8;  // products are computed in blocks of about this many
 
 bool has(std::string_view labels, char label) {
@@ -157,8 +159,15 @@ std::optional<ContractPlan> gemm_plan(ContractPlan plan, std::string_view batch,
   const auto rounded = [](std::int64_t size) {
     return static_cast<double>((size + kGemmUnit - 1) / kGemmUnit * kGemmUnit);
   };
+  const auto strided = [&](const std::string& labels) {
+    return merge(summed.merged, labels, sizes)->stride > 1;
+  };
+  const double vector_step =
+      plan.m == 1 && plan.n == 1 && plan.k > 1 && (strided(plan.gemm_a) || strided(plan.gemm_b))
+          ? kStridedStep
+          : kVectorStep;
   const double step = plan.m == 1 || plan.n == 1
-                          ? kVectorStep * static_cast<double>(plan.m) *
+                          ? vector_step * static_cast<double>(plan.m) *
                                 static_cast<double>(plan.n) * static_cast<double>(plan.k)
                           : kGemmStep * rounded(plan.m) * rounded(plan.n) * rounded(plan.k);
   plan.cost +=
@@ -181,7 +190,11 @@ ContractPlan loop_plan(ContractPlan plan, const std::string& summed, const Label
     sums_outside.add(summed + plan.out, {plan.out, plan.a, plan.b}, sizes);
     if (is_dense(sums_outside)) plan.loops = sums_outside;
   }
-  plan.cost = kLoopStep * volume(plan.out + summed, sizes);
+  const auto loops = plan.loops.loops();
+  const double step = loops.empty() || !is_dense(plan.loops)
+                          ? kLoopStep
+                          : kDenseStep + kDenseLoop / static_cast<double>(loops.back().size);
+  plan.cost = step * volume(plan.out + summed, sizes);
   return plan;
 }
 

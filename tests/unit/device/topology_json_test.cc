@@ -52,7 +52,7 @@ TEST(TopologyJson, NamesMayComeBeforeWhatTheyName) {
   EXPECT_EQ(topology.kind(DeviceId(1)).device_class, DeviceClass::kCpu);
   EXPECT_EQ(topology.device(DeviceId(0)).memory_bytes, kUnlimitedMemory);
   EXPECT_EQ(topology.device(DeviceId(1)).memory_bytes, 100u);
-  EXPECT_EQ(topology.kind(DeviceId(0)).efficiency_by_op.at("add").memory, 0.5);
+  EXPECT_EQ(topology.kind(DeviceId(0)).efficiency("add").of_large().memory, 0.5);
   std::vector<ChannelId> route;
   topology.route(DeviceId(0), DeviceId(1), route);  // a's way out, g2's way out, b's way in
   EXPECT_EQ(route, (std::vector{ChannelId(0), ChannelId(3), ChannelId(1)}));
@@ -70,6 +70,77 @@ TEST(TopologyJson, ThreeProcessorsWithTimesFromTheGraph) {
   EXPECT_TRUE(topology.pairwise_links());
   EXPECT_TRUE(topology.given_costs_by_default());
   EXPECT_FALSE(topology.channel(ChannelId(1)).bandwidth);
+}
+
+// Efficiencies over sizes, of both keys, beside one for all sizes.
+std::string measured_file(const char* more_memory = "0.5", const char* spread = "0.02",
+                          const char* slowdown = "1.5") {
+  return file(std::string(R"(
+    "kinds": [{"name": "k", "class": "cpu", "peak_flops": 1e11, "memory_bandwidth": 1e10,
+               "busy_slowdown": {"compute": 1.25, "memory": )") +
+              slowdown + R"(},
+               "efficiency": [{"bytes": 1000, "memory": 0.25}, {"bytes": 1e6, "memory": )" +
+              more_memory + R"(, "spread": )" + spread + R"(}],
+               "efficiency_by_op": {
+                 "contract": [{"flops_per_byte": 0.5, "compute": 0.125}, {"flops_per_byte": 50}],
+                 "add": {"compute": 0.5, "memory": 0.75}}}],
+    "devices": [{"name": "a", "kind": "k"}])");
+}
+
+TEST(TopologyJson, EfficienciesMayGoBySize) {
+  const Topology topology = read_topology_json("t.json", measured_file());
+  const DeviceKind& kind = topology.kinds()[0];
+  const EfficiencyTable by_bytes(SizeKey::kBytes,
+                                 {{.size = 1000, .efficiency = {.memory = 0.25}},
+                                  {.size = 1e6, .efficiency = {.memory = 0.5}, .spread = 0.02}});
+  const EfficiencyTable by_intensity(
+      SizeKey::kFlopsPerByte,
+      {{.size = 0.5, .efficiency = {.compute = 0.125}}, {.size = 50, .efficiency = {}}});
+  EXPECT_EQ(kind.default_efficiency, by_bytes);
+  EXPECT_EQ(kind.efficiency("whatever"), by_bytes);
+  EXPECT_EQ(kind.efficiency("contract"), by_intensity);
+  EXPECT_EQ(kind.efficiency("add"), (Efficiency{.compute = 0.5, .memory = 0.75}));
+  ASSERT_TRUE(kind.busy_slowdown);
+  EXPECT_EQ(kind.busy_slowdown->compute, 1.25);
+  EXPECT_EQ(kind.busy_slowdown->memory, 1.5);
+
+  const std::string text = write_topology_json(topology);
+  const Topology again = read_topology_json("t.json", text);
+  EXPECT_EQ(again.kinds()[0].efficiency_by_op, kind.efficiency_by_op);
+  EXPECT_EQ(again.hash(), topology.hash());
+  EXPECT_EQ(write_topology_json(again), text);
+}
+
+TEST(TopologyJson, TheHashCoversWhatWasMeasured) {
+  const auto hash = [](const std::string& text) {
+    return read_topology_json("t.json", text).hash();
+  };
+  EXPECT_EQ(hash(measured_file()), hash(measured_file()));
+  EXPECT_NE(hash(measured_file()), hash(measured_file("0.625")));
+  EXPECT_NE(hash(measured_file()), hash(measured_file("0.5", "0.03")));
+  EXPECT_NE(hash(measured_file()), hash(measured_file("0.5", "0.02", "2")));
+}
+
+TEST(TopologyJson, BadEfficienciesAreRefusedWithTheirPlace) {
+  const auto error = [](const std::string& efficiency) {
+    return error_of(file(R"("kinds": [{"name": "k", "efficiency": )" + efficiency +
+                         R"(}], "devices": [{"name": "a", "kind": "k"}])"));
+  };
+  EXPECT_EQ(error("[]"), "t.json: device kind 'k': an efficiency without any size");
+  EXPECT_EQ(error("[{}]"),
+            "t.json:2:40: an efficiency in a list needs 'bytes' or 'flops_per_byte'");
+  EXPECT_EQ(error(R"([{"bytes": 1}, {"flops_per_byte": 1}])"),
+            "t.json:2:55: efficiencies of one op kind go by bytes or by flops_per_byte");
+  EXPECT_EQ(error(R"([{"bytes": 1, "flops_per_byte": 1}])"),
+            "t.json:2:53: efficiencies of one op kind go by bytes or by flops_per_byte");
+  EXPECT_EQ(error(R"({"bytes": 1})"), "t.json:2:40: unknown key 'bytes' in an efficiency");
+  EXPECT_EQ(error(R"([{"bytes": 2}, {"bytes": 1}])"),
+            "t.json: device kind 'k': the bytes of efficiencies must be positive and rise");
+  EXPECT_EQ(error(R"([{"bytes": -1}])"),
+            "t.json: device kind 'k': the bytes of efficiencies must be positive and rise");
+  EXPECT_EQ(error(R"([{"bytes": 1, "memory": 2}])"),
+            "t.json: device kind 'k': an efficiency must be above 0 and at most 1");
+  EXPECT_EQ(error("3"), "t.json:2:39: expected an object, found a number");
 }
 
 TEST(TopologyJson, BadFilesAreRefusedWithTheirPlace) {

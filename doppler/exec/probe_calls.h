@@ -1,0 +1,43 @@
+// Kernel calls that stand for all of an op kind when a machine is measured: the forms in which it
+// occurs in models, at a given size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "doppler/kernel/kernel_call.h"
+
+namespace doppler::exec {
+
+struct ProbeCall {
+  kernel::KernelCall call;
+  double flops = 0.0;
+  double bytes = 0.0;             // read and written
+  double low = -1.0, high = 1.0;  // where the values of its inputs lie
+  // The input that is an index into rows of a table, if any, and how many rows that has.
+  int index_input = -1;
+  std::int64_t index_rows = 0;
+  bool once =
+      false;  // in a run its operands are used once, as parameters are, and its result is kept
+
+  double input_bytes() const;  // of all inputs, whether or not all of them are read
+};
+
+// Every kernel but `contract` and second derivatives, which cost about as much as first ones.
+std::vector<std::string> probed_ops();
+// One call or more, each of about so many bytes. REQUIRES: op is one of probed_ops().
+std::vector<ProbeCall> probe_calls(const std::string& op, double bytes);
+
+// Contractions with about the arithmetic intensity of a product of two square matrices of this
+// side: many such products, also with an operand transposed, or one with few rows. With a side of
+// 1, products element by element that are summed; with 2, those of a matrix and a vector.
+std::vector<ProbeCall> probe_products(std::int64_t side);
+
+// Of one element: what remains is what the engine adds.
+ProbeCall probe_nothing();
+// Values that are moved, and a look at one of their elements.
+ProbeCall probe_source(double bytes);
+ProbeCall probe_sink(const ProbeCall& source);
+
+}  // namespace doppler::exec

@@ -1,0 +1,72 @@
+// How long kernels, and the engine itself, take on this machine: by runs of small graphs on the
+// engine, from its timelines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "doppler/device/topology.h"
+#include "doppler/exec/probe_calls.h"
+
+namespace doppler::exec {
+
+using Samples = std::vector<double>;  // seconds, unless said otherwise
+
+// Of samples without the tenth that is smallest and the tenth that is largest: times add up in a
+// run, so that their mean counts, but not where something else ran in between.
+struct SampleSummary {
+  double mean = 0.0;
+  double spread = 0.0;  // the distance of the quartiles as a share of the median
+};
+// REQUIRES: there is a sample.
+SampleSummary summarise(Samples samples);
+
+// An op kind at a size: calls that stand for it, and how long each took.
+struct ProbeTarget {
+  std::string op;
+  std::vector<ProbeCall> forms;
+  std::vector<Samples> samples = std::vector<Samples>(forms.size());  // by form
+
+  // Geometric means over the forms, each of which counts alike. REQUIRES: each has samples.
+  double bytes() const;
+  double flops() const;  // 0 where a form has none
+  double seconds() const;
+  double spread() const;  // of all samples, each as a share of its form's mean
+};
+
+// What the engine itself takes.
+struct EngineSamples {
+  Samples node;      // of chains of nodes that do nothing, one chain on each device: a node
+  Samples hop;       // of one chain that goes from a device to another and back: a node
+  Samples transfer;  // of kMovedBytes
+  Samples at_once;   // most transfers at one time, by run
+};
+inline constexpr double kMovedBytes = 1 << 20;  // an activation or a gradient of some thousand rows
+
+// Devices of this machine. All calls add samples from about `budget_seconds` of runs.
+class ProbeTimer {
+ public:
+  explicit ProbeTimer(std::size_t devices);
+
+  std::size_t devices() const { return topology_->device_count(); }
+
+  // While the first `busy` devices all run the target's forms.
+  void time_target(std::size_t busy, double budget_seconds, ProbeTarget& target) const;
+
+  void time_nodes(double budget_seconds, EngineSamples& samples) const;
+  // REQUIRES: two devices or more.
+  void time_hops(double budget_seconds, EngineSamples& samples) const;
+  void time_transfers(double budget_seconds, EngineSamples& samples) const;
+
+ private:
+  struct Script;
+  template <class See>
+  void run(Script script, double budget_seconds, const See& see) const;
+
+  std::shared_ptr<const device::Topology> topology_;
+};
+
+}  // namespace doppler::exec
