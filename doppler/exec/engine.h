@@ -63,8 +63,8 @@ class Engine {
   // runs use the placement found for the whole.
   schedule::Timeline run(std::uint64_t seed = 0);
 
-  // Of the last run: outputs of the graph and new values of parameters. Throws InfeasibleError where
-  // a device was lost with some of them after the run.
+  // Of the last run: outputs of the graph and new values of parameters. Throws InfeasibleError
+  // where a device was lost with some of them after the run.
   Values results() const;
   // Greatest over the nodes and transfers of the last run: by how much one started or ended later
   // than planned, in seconds of wall clock. 0 where nothing is paced.
