@@ -285,6 +285,7 @@ class Engine::State {
     explicit Ending(State& state) : state_(state) {}
     ~Ending() {
       state_.running_ = state_.active_ = state_.loss_ = false;
+      if (!state_.broken_.empty()) return;  // a hung node may still use its memory
       for (std::size_t d = 0; d < state_.lost_.size(); ++d) {
         if (state_.lost_[d]) state_.store_.lose(DeviceId::of(d));
       }
