@@ -149,7 +149,10 @@ class Engine::State {
     if (!broken_.empty()) {
       throw InfeasibleError("the engine cannot run any more: " + broken_);
     }
-    if (options_.replace && (stale_ || uses_lost_device(session_->placement))) replace_whole(lock);
+    // Another device may be lost while a placement is looked for.
+    while (options_.replace && (stale_ || uses_lost_device(session_->placement))) {
+      replace_whole(lock);
+    }
     refuse_lost_devices(session_->placement);
     store_.drop_results();
     store_.require_inputs();

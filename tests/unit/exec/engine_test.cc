@@ -267,7 +267,7 @@ TEST_P(EngineLoss, AtAnyMomentRunsFinishOnTheOthers) {
     for (std::uint32_t i = 0; i < failing; ++i) moments.push_back(rng.uniform(0.0, 1.1));
     std::sort(moments.begin(), moments.end());
     const std::uint32_t first = rng.below(devices);
-    std::thread saboteur([&] {
+    std::jthread saboteur([&] {
       const auto begin = std::chrono::steady_clock::now();
       for (std::uint32_t i = 0; i < failing; ++i) {
         std::this_thread::sleep_until(
