@@ -1,5 +1,6 @@
 // The dopp command: parse, carry out, and turn errors into exit codes (docs/command.md).
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -8,6 +9,7 @@
 #include "app/options.h"
 #include "app/terminal.h"
 #include "doppler/base/error.h"
+#include "doppler/exec/engine.h"
 
 namespace {
 
@@ -44,6 +46,8 @@ int main(int argc, char** argv) {
     return report(error.what(), kBadUsage);
   } catch (const doppler::ParameterError& error) {
     return report(error.what(), kBadUsage);
+  } catch (const doppler::exec::HungError& error) {
+    std::_Exit(report(error.what(), kFailed));
   } catch (const std::bad_alloc&) {
     return report("not enough memory for this request", kFailed);
   } catch (const std::exception& error) {

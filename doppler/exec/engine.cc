@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -133,6 +134,7 @@ class Engine::State {
   void load(const schedule::Placement& placement) {
     auto session = std::make_unique<Session>(Rest{problem_}, placement, backend_, rules());
     const std::lock_guard lock(mutex_);
+    refuse_if_broken();
     refuse_lost_devices(placement);
     enter(std::move(session));
   }
@@ -140,15 +142,14 @@ class Engine::State {
   void set(const Values& values) {
     const std::lock_guard lock(mutex_);
     DOPPLER_CHECK(session_ != nullptr);
+    refuse_if_broken();
     store_.set(values);
   }
 
   schedule::Timeline run(std::uint64_t seed) {
     std::unique_lock lock(mutex_);
     DOPPLER_CHECK(session_ != nullptr);
-    if (!broken_.empty()) {
-      throw InfeasibleError("the engine cannot run any more: " + broken_);
-    }
+    refuse_if_broken();
     // Another device may be lost while a placement is looked for.
     while (options_.replace && (stale_ || uses_lost_device(session_->placement))) {
       replace_whole(lock);
@@ -225,8 +226,12 @@ class Engine::State {
 
   void restore(DeviceId device) {
     const std::lock_guard lock(mutex_);
-    DOPPLER_CHECK(device.index() < lost_.size() && !active_);
+    DOPPLER_CHECK(device.index() < lost_.size() && !running_);
     lost_[device.index()] = 0;
+    if (!session_) return;
+    // Its memory is empty: what it had comes from the backup, or has to be set.
+    if (options_.replace) stale_ = true;
+    if (!options_.computes) store_.arrange(session_->wiring, session_->tensors);
   }
 
  private:
@@ -269,7 +274,16 @@ class Engine::State {
     ring_all();
   }
 
+  void refuse_if_broken() const {
+    if (!broken_.empty()) throw HungError("the engine cannot run any more: " + broken_);
+  }
+
   // --- lost devices ---
+  void require_a_device() const {
+    if (std::find(lost_.begin(), lost_.end(), std::uint8_t{0}) == lost_.end()) {
+      throw InfeasibleError("all devices are lost");
+    }
+  }
   bool uses_lost_device(const schedule::Placement& placement) const {
     return std::any_of(placement.device.begin(), placement.device.end(),
                        [&](DeviceId device) { return lost_[device.index()] != 0; });
@@ -317,7 +331,10 @@ class Engine::State {
     for (std::size_t d = 0; d < lost_.size(); ++d) {
       if (lost_[d]) store_.lose(DeviceId::of(d));
     }
+    // Transfers that were under way came to nothing.
+    std::erase_if(timeline_.transfers, [](const auto& transfer) { return transfer.end <= 0.0; });
     if (!migrated_results_) migrated_results_.emplace();
+    require_a_device();
     migrated_results_->merge(store_.results());
     const std::vector<DeviceId> holders = store_.holders();
     std::vector<std::uint8_t> available(holders.size());
@@ -346,6 +363,7 @@ class Engine::State {
 
   // A placement of everything on the devices that are left.
   void replace_whole(std::unique_lock<std::mutex>& lock) {
+    require_a_device();
     const std::vector<std::uint8_t> none(problem_->node_count(), 0);
     const std::vector<std::uint8_t> nothing(problem_->tensor_count(), 0);
     const std::vector<DeviceId> nowhere(problem_->tensor_count());
@@ -441,7 +459,7 @@ class Engine::State {
         broken_ = fmt::format("node '{}' on {} did not end within {} s",
                               problem_->graph().node_name(device.running),
                               device_name(DeviceId::of(d)), *options_.watchdog_seconds);
-        throw InfeasibleError(broken_);
+        throw HungError(broken_);
       }
     }
   }
@@ -461,21 +479,29 @@ class Engine::State {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
       if (active_ && !lost_[device.index()]) {
-        if (paced() && session_->core.is_ready(device) && settle(device, lock)) continue;
-        if (const NodeId node = session_->core.start_node(device); node.valid()) {
-          run_node(node, device, operands, lock);
-          continue;
-        }
-        if (devices_move_) {
-          if (const auto transfer = session_->core.start_transfer()) {
-            wake_mover(device);
-            move(*transfer, device, lock);
-            continue;
-          }
+        try {
+          if (start_something(device, operands, lock)) continue;
+        } catch (const std::bad_alloc&) {  // of buffers, with the lock held
+          fail(fmt::format("{}: not enough memory", device_name(device)));
         }
       }
       wait_for_bell(device, lock);
     }
+  }
+
+  // False where there is nothing to do.
+  bool start_something(DeviceId device, Operands& operands, std::unique_lock<std::mutex>& lock) {
+    if (paced() && session_->core.is_ready(device) && settle(device, lock)) return true;
+    if (const NodeId node = session_->core.start_node(device); node.valid()) {
+      run_node(node, device, operands, lock);
+      return true;
+    }
+    if (!devices_move_) return false;
+    const auto transfer = session_->core.start_transfer();
+    if (!transfer) return false;
+    wake_mover(device);
+    move(*transfer, device, lock);
+    return true;
   }
 
   bool paced() const { return !backend_->needs_values(); }
@@ -601,7 +627,12 @@ class Engine::State {
 
   void copy_values(const Transfer& transfer, std::unique_lock<std::mutex>& lock) {
     if (!options_.computes || store_.data(transfer.target)) return;
-    store_.provide(transfer.target);
+    try {
+      store_.provide(transfer.target);
+    } catch (const std::bad_alloc&) {
+      fail(fmt::format("{}: not enough memory", device_name(transfer.to)));
+      return;
+    }
     const float* from = store_.data(transfer.source);
     float* to = store_.data(transfer.target);
     const std::size_t elements = store_.elements(transfer.target);

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "doppler/base/error.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/backend.h"
 #include "doppler/exec/store.h"
@@ -38,6 +39,13 @@ struct EngineOptions {
   // then for the whole problem without the lost devices. Costs a copy of all parameters outside of
   // the devices after every run. Absent: a run that loses a device fails.
   Replace replace = {};
+};
+
+// A node does not end: its thread, and with it the engine, cannot be used any more. A process ends
+// cleanly only without destructors of static objects, which the thread may still need.
+class HungError : public InfeasibleError {
+ public:
+  using InfeasibleError::InfeasibleError;
 };
 
 class Engine {

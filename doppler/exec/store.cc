@@ -119,22 +119,29 @@ void Store::fill(CopyIndex copy, const float* from) {
 }
 
 void Store::set(const Values& values) {
+  for (const auto& [tensor, value] : values) {
+    const std::size_t expected = elements_.empty() ? 0 : elements_[tensor.index()];
+    if (expected == 0 || value.size() == expected) continue;
+    throw InputError(fmt::format("'{}' has {} elements, not {}",
+                                 whole_->graph().tensor_name(tensor), expected, value.size()));
+  }
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
     const auto copy = static_cast<CopyIndex>(c);
     if (!stays(copy)) continue;
     const TensorId tensor = whole_tensor(copy);
-    const auto found = values.find(tensor);
-    if (found == values.end()) {
-      if (there_[c]) continue;  // keeps what it has
-      throw InputError(fmt::format("'{}' has no value", whole_->graph().tensor_name(tensor)));
+    if (there_[c] || values.contains(tensor) || backup_.contains(tensor)) continue;
+    throw InputError(fmt::format("'{}' has no value", whole_->graph().tensor_name(tensor)));
+  }
+  // All of them, also those that no copy of this wiring holds.
+  if (backed_up_) {
+    for (const auto& [tensor, value] : values) {
+      if (whole_->graph().role(tensor) != TensorRole::kValue) backup_[tensor] = value;
     }
-    if (found->second.size() != elements(copy)) {
-      throw InputError(fmt::format("'{}' has {} elements, not {}",
-                                   whole_->graph().tensor_name(tensor), elements(copy),
-                                   found->second.size()));
-    }
-    fill(copy, found->second.data());
-    if (backed_up_) backup_[tensor] = found->second;
+  }
+  for (std::size_t c = 0; c < buffers_.size(); ++c) {
+    const auto copy = static_cast<CopyIndex>(c);
+    const auto found = stays(copy) ? values.find(whole_tensor(copy)) : values.end();
+    if (found != values.end()) fill(copy, found->second.data());  // others keep what they have
   }
 }
 

@@ -130,17 +130,22 @@ class Failures {
                                     std::chrono::duration<double>(next.seconds));
         if (changed_.wait_until(lock, at, [&] { return over_; })) return;
         engine.lose(next.device);
+        lost_.push_back(next.device);
       }
     });
   }
-  ~Failures() {
-    if (!thread_.joinable()) return;
+  ~Failures() { end(); }
+
+  // Nothing is lost any more; what was.
+  const std::vector<DeviceId>& end() {
+    if (!thread_.joinable()) return lost_;
     {
       const std::lock_guard lock(mutex_);
       over_ = true;
     }
     changed_.notify_one();
     thread_.join();
+    return lost_;
   }
 
  private:
@@ -148,6 +153,7 @@ class Failures {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
+  std::vector<DeviceId> lost_;
   std::thread thread_;
 };
 
@@ -193,8 +199,13 @@ class Runs {
     }
     schedule::Timeline timeline;
     {
-      const Failures failures(*engine_, *problem_, settings_, number, result.time_scale);
+      Failures failures(*engine_, *problem_, settings_, number, result.time_scale);
       timeline = engine_->run(seed);
+      for (const DeviceId device : failures.end()) {
+        for (const DeviceLoss& loss : settings_.losses) {
+          if (problem_->topology().find_device(loss.device) == device) result.lost.push_back(loss);
+        }
+      }
     }
     if (settings_.backend == exec::kEmulatedBackend) {
       result.pacing_error_seconds =

@@ -61,6 +61,7 @@ struct ExecuteResult {
   std::optional<double> pacing_error_seconds = std::nullopt;  // greatest of all runs, of wall clock
   std::optional<std::size_t> checked = std::nullopt;          // results that were compared
   std::optional<std::string> different = std::nullopt;  // a tensor that is not what it should be
+  std::vector<DeviceLoss> lost = {};                    // before the first counted run had ended
   // Of the first counted run.
   schedule::Timeline timeline;
   std::vector<double> utilisation;        // by device

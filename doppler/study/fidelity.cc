@@ -231,7 +231,6 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   double time_scale = 1.0;
   const auto faster = [](const auto& a, const auto& b) { return a.predicted < b.predicted; };
   const auto best = std::min_element(sample.begin(), sample.end(), faster);
-  const schedule::Placement reference = best->placement;
   if (emulated) {
     if (settings.clock == EngineClock::kWall) {
       time_scale = settings.time_scale.value_or(default_time_scale(*problem, best->placement));
@@ -255,6 +254,8 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   const std::size_t refusals = std::erase_if(sample, refused);
   if (sample.size() < 2) throw InfeasibleError(refusal);
 
+  const schedule::Placement reference =
+      std::min_element(sample.begin(), sample.end(), faster)->placement;
   std::vector<std::vector<double>> rounds;
   std::optional<Turns> turns;
   if (!emulated) turns.emplace(*measurer, reference, *problem, settings.sample.seed);

@@ -212,7 +212,7 @@ std::string execute_text(const cost::Problem& problem, const ExecuteSettings& se
                   100.0 * std::abs(result.median / result.predicted - 1.0),
                   result.median < result.predicted ? "less" : "more");
   if (settings.replace) {
-    for (const DeviceLoss& loss : settings.losses) {
+    for (const DeviceLoss& loss : result.lost) {
       text +=
           fmt::format("lost       {} after {} of the first run; what was left was placed anew\n",
                       loss.device, format_time(loss.seconds, "s"));

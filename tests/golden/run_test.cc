@@ -137,7 +137,7 @@ TEST(Run, NobodyIsLeftToMigrateTo) {
       "run ffnn.json --on-failure migrate --budget 0.2 --engine emulated --devices 2xP100"
       " --time-scale 1000 --lose gpu0@1e-6,gpu1@1e-6");
   EXPECT_EQ(run.exit_code, 1);
-  EXPECT_THAT(run.err, HasSubstr("has no device left"));
+  EXPECT_THAT(run.err, HasSubstr("all devices are lost"));
 }
 
 TEST(Run, RefusesLossesThatMakeNoSense) {

@@ -222,6 +222,30 @@ TEST(Engine, InputsThatWereLostHaveToBeSetAgain) {
               testing::HasSubstr("has no value"));
 }
 
+// New inputs count although the devices hold only what was left of the last run.
+TEST(Engine, ValuesSetAfterAMigrationAreUsed) {
+  const auto problem = small_training("cpu:2");
+  Engine engine(problem, {.check_finite = true, .replace = [&](const cost::Problem& rest) {
+                            return random_allowed_placement(rest, 1);
+                          }});
+  engine.load(random_placement(*problem, 3));
+  engine.set(random_values(problem->graph(), 3));
+  engine.run();
+  std::thread saboteur([&] { engine.lose(DeviceId(1)); });
+  engine.run();
+  saboteur.join();
+  const Values values = random_values(problem->graph(), 4);
+  engine.set(values);
+  engine.run();
+  const Values expected = Reference(problem->graph(), values).step();
+  for (const auto& [tensor, value] : expected) EXPECT_EQ(engine.results().at(tensor), value);
+  // A device that comes back gets what it needs.
+  engine.restore(DeviceId(1));
+  engine.set(values);
+  engine.run();
+  for (const auto& [tensor, value] : expected) EXPECT_EQ(engine.results().at(tensor), value);
+}
+
 struct LossCase {
   const char* backend;
   const char* devices;
