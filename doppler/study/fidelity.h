@@ -7,12 +7,12 @@
 // something else.
 //
 // Where others share the machine, the speed of real cores drifts by a tenth within seconds, and at
-// times halves: two virtual cores may come to share one real core. So a reference placement, the
-// best predicted, runs before and after each placement's turn. Where it took kDisturbance longer
-// than in the best quarter of its runs, the machine was disturbed, and the turn is repeated, up to
-// kMostTurns times, of which the least disturbed counts. The measurement is divided by how much
-// slower than usual the reference was. What differs between placements stays, what differs between
-// moments goes.
+// times halves on both together, as if two virtual cores shared a real one. So a reference
+// placement, the best predicted, runs before and after each placement's turn. Where it took
+// kDisturbance longer than in the best quarter of its runs, the machine was disturbed, and the turn
+// is repeated, up to kMostTurns times, of which the least disturbed counts. The measurement is
+// divided by how much slower than usual the reference was. What differs between placements stays,
+// what differs between moments goes.
 //
 // The measurement of a placement is the median over the rounds. Its noise is the difference between
 // the medians of the odd and of the even rounds, as a share of the median of all: what two
