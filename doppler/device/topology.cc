@@ -112,8 +112,9 @@ void Topology::check() const {
       check_efficiency(efficiency, fmt::format("{}, op kind '{}'", owner, op));
     }
     if (kind.busy_slowdown) {
-      require(positive(kind.busy_slowdown->compute) && positive(kind.busy_slowdown->memory),
-              owner + ": a slowdown must be positive");
+      const auto [compute, memory] = *kind.busy_slowdown;
+      require(positive(compute) && positive(memory) && compute >= 1.0 && memory >= 1.0,
+              owner + ": a slowdown must be at least 1");
     }
   }
   const auto check_channels = [&](std::span<const ChannelId> channels, const std::string& owner) {

@@ -2,8 +2,13 @@
 
 #include <utility>
 
+#include "doppler/kernel/cpu/gemm.h"
+
 namespace doppler::exec {
 namespace {
+
+// Asking whether there is more takes some microseconds, so small buffers go without.
+constexpr double kMuchBytes = 1e6;
 
 double bytes_of(std::size_t elements) {
   return static_cast<double>(elements * sizeof(float));
@@ -26,7 +31,9 @@ Arena::Buffer Arena::allocate(std::size_t elements) {
     at->second.pop_back();
     bytes_ -= bytes_of(at->first);
   }
-  return Buffer(new float[elements]);
+  Buffer buffer(new float[elements]);
+  if (bytes_of(elements) >= kMuchBytes) kernel::cpu::require_blas_memory(threads_);
+  return buffer;
 }
 
 void Arena::release(Buffer buffer, std::size_t elements) {

@@ -15,14 +15,18 @@ class Arena {
  public:
   using Buffer = std::unique_ptr<float[]>;
 
-  explicit Arena(double capacity_bytes) : capacity_bytes_(capacity_bytes) {}
+  // `threads`: how many run kernels at once, whose memory is left alone.
+  Arena(double capacity_bytes, std::size_t threads)
+      : capacity_bytes_(capacity_bytes), threads_(threads) {}
 
-  // Uninitialised. The caller keeps count: what is in use must fit (admission.h).
+  // Uninitialised. The caller keeps count: what is in use must fit (admission.h). Throws
+  // std::bad_alloc where the machine has no more, or too little for kernels.
   Buffer allocate(std::size_t elements);
   void release(Buffer buffer, std::size_t elements);
 
  private:
   double capacity_bytes_;
+  std::size_t threads_;
   double bytes_ = 0.0;                               // in use and idle
   std::map<std::size_t, std::vector<Buffer>> idle_;  // by number of elements
 };

@@ -5,14 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "doppler/cost/problem.h"
 #include "doppler/exec/pace.h"
-#include "doppler/exec/wiring.h"
 
 namespace doppler::exec {
 
@@ -23,18 +21,13 @@ class Backend {
 
   // Called once on the thread of each device, before anything else.
   virtual void enter_device_thread(DeviceId device) const = 0;
-  // Whether values have to be computed: it is the computing that takes the time.
-  virtual bool needs_values() const = 0;
   // Whether each device has a core to itself, so that an idle one may watch for work without
   // sleeping, and move data.
   virtual bool devices_have_cores() const = 0;
 
-  // Seconds of wall clock that a node or a transfer is to take; nothing where it takes as long as
-  // its kernel or its copy does. `run` distinguishes runs.
-  virtual std::optional<double> node_seconds(NodeId node, DeviceId device,
-                                             std::uint64_t run) const = 0;
-  virtual std::optional<double> transfer_seconds(const Transfer& transfer,
-                                                 std::uint64_t run) const = 0;
+  // How long nodes and transfers are to take; null where they take as long as their kernels and
+  // copies do, so that values have to be computed.
+  virtual const Pace* pace() const = 0;
   // Seconds of wall clock in one unit of the times that the engine reports.
   virtual double time_scale() const = 0;
 };

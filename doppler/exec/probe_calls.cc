@@ -171,13 +171,8 @@ ProbeCall probe_nothing() {
   return make_call("scale", {{{"factor", "1"}}, {{1}}});
 }
 
-ProbeCall probe_source(double bytes) {
-  const std::int64_t elements = std::max<std::int64_t>(1, std::llround(bytes / 4.0));
-  return make_call("fill", {{{"shape", fmt::format("{}", elements)}, {"value", "1"}}, {}});
-}
-
-ProbeCall probe_sink(const ProbeCall& source) {
-  return make_call("slice", {{{"begin", "0"}, {"end", "1"}}, {source.call.outputs[0]}});
+ProbeCall probe_sink(double bytes) {
+  return make_call("slice", {{{"begin", "0"}, {"end", "1"}}, {{std::llround(bytes / 4.0)}}});
 }
 
 }  // namespace doppler::exec

@@ -36,8 +36,7 @@ std::vector<ProbeCall> probe_products(std::int64_t side);
 
 // Of one element: what remains is what the engine adds.
 ProbeCall probe_nothing();
-// Values that are moved, and a look at one of their elements.
-ProbeCall probe_source(double bytes);
-ProbeCall probe_sink(const ProbeCall& source);
+// A look at one element of so many bytes.
+ProbeCall probe_sink(double bytes);
 
 }  // namespace doppler::exec

@@ -16,7 +16,7 @@ Store::Store(std::shared_ptr<const cost::Problem> whole, std::vector<std::size_t
              bool backed_up)
     : whole_(std::move(whole)), elements_(std::move(elements)), backed_up_(backed_up) {
   for (std::size_t d = 0; d < whole_->device_count(); ++d) {
-    arenas_.emplace_back(whole_->capacity_bytes(DeviceId::of(d)));
+    arenas_.emplace_back(whole_->capacity_bytes(DeviceId::of(d)), whole_->device_count());
   }
 }
 
@@ -188,7 +188,7 @@ void Store::lose(DeviceId device) {
     there_[c] = 0;
     if (!buffers_.empty()) buffers_[c].reset();
   }
-  arenas_[device.index()] = Arena(whole_->capacity_bytes(device));
+  arenas_[device.index()] = Arena(whole_->capacity_bytes(device), whole_->device_count());
 }
 
 std::vector<DeviceId> Store::holders() const {

@@ -15,16 +15,8 @@ class Emulated final : public Backend {
       : pace_(problem, options.deviation), time_scale_(options.time_scale) {}
 
   void enter_device_thread(DeviceId) const override {}
-  bool needs_values() const override { return false; }
   bool devices_have_cores() const override { return false; }
-  std::optional<double> node_seconds(NodeId node, DeviceId device,
-                                     std::uint64_t run) const override {
-    return time_scale_ * pace_.node_time(node, device, run);
-  }
-  std::optional<double> transfer_seconds(const Transfer& transfer,
-                                         std::uint64_t run) const override {
-    return time_scale_ * pace_.transfer_time(transfer, run);
-  }
+  const Pace* pace() const override { return &pace_; }
   double time_scale() const override { return time_scale_; }
 
  private:

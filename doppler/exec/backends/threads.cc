@@ -34,14 +34,8 @@ class Threads final : public Backend {
     CPU_SET(cores_[device.index()], &own);
     pthread_setaffinity_np(pthread_self(), sizeof own, &own);  // it runs without, too
   }
-  bool needs_values() const override { return true; }
   bool devices_have_cores() const override { return !cores_.empty(); }
-  std::optional<double> node_seconds(NodeId, DeviceId, std::uint64_t) const override {
-    return std::nullopt;
-  }
-  std::optional<double> transfer_seconds(const Transfer&, std::uint64_t) const override {
-    return std::nullopt;
-  }
+  const Pace* pace() const override { return nullptr; }
   double time_scale() const override { return 1.0; }
 
  private:

@@ -2,6 +2,10 @@
 
 #include <cblas.h>
 
+#include <cstddef>
+#include <memory>
+#include <vector>
+
 namespace doppler::kernel::cpu {
 namespace {
 
@@ -72,6 +76,14 @@ template void gemm<double>(std::int64_t, std::int64_t, std::int64_t, const doubl
 
 void use_one_blas_thread() {
   openblas_set_num_threads(1);
+}
+
+void require_blas_memory(std::size_t threads) {
+  // What OpenBLAS takes at a time in builds for x86-64 (BUFFER_SIZE).
+  constexpr std::size_t kWorkspaceBytes = std::size_t{128} << 20;
+  std::vector<std::unique_ptr<std::byte[]>> workspaces(threads);
+  // Never touched, so that this takes addresses only, not memory.
+  for (auto& workspace : workspaces) workspace.reset(new std::byte[kWorkspaceBytes]);
 }
 
 }  // namespace doppler::kernel::cpu

@@ -1,6 +1,7 @@
 // Matrix products by OpenBLAS.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace doppler::kernel::cpu {
@@ -20,5 +21,9 @@ void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixLayo
 // For callers that run kernels on threads of their own: each product then stays on the thread that
 // asks for it. Holds for the whole process.
 void use_one_blas_thread();
+
+// OpenBLAS asks for memory for every thread that is in a product, and where there is none asks
+// again for ever. Throws std::bad_alloc where so many threads could not have theirs now.
+void require_blas_memory(std::size_t threads);
 
 }  // namespace doppler::kernel::cpu

@@ -1,0 +1,238 @@
+// Threads of devices whose kernels and copies take the time they take, and what paced runs have in
+// common with them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <new>
+
+#include "doppler/exec/engine_state.h"
+#include "doppler/kernel/cpu/copy.h"
+#include "doppler/kernel/shape.h"
+
+namespace doppler::exec {
+namespace {
+
+// So few are copied in less time than giving the lock away and taking it again costs.
+constexpr std::size_t kFewElements = 256;
+
+}  // namespace
+
+// --- signals ---
+
+void Engine::State::ring(DeviceId device) {
+  bells_[device.index()].fetch_add(1, std::memory_order_release);
+  bells_[device.index()].notify_one();
+}
+
+void Engine::State::ring_all() {
+  for (std::size_t d = 0; d < bells_.size(); ++d) ring(DeviceId::of(d));
+  links_.notify_one();
+  timer_.notify_one();
+  ended_.notify_one();
+}
+
+// After something ended: wakes whoever may go on. `self`, where valid, is about to look by itself.
+void Engine::State::pass_on(DeviceId self) {
+  Core& core = session_->core;
+  for (const CopyIndex copy : core.released()) store_.release(copy);
+  core.forget_released();
+  for (const DeviceId device : core.touched()) {
+    if (device != self && core.is_ready(device)) ring(device);
+  }
+  core.forget_touched();
+  if (!devices_move_ && core.has_waiting_transfers()) links_.notify_one();
+  if (core.left() == 0) ended_.notify_one();
+}
+
+// Where devices move data: finds someone to move what `self`, now busy, cannot.
+void Engine::State::wake_mover(DeviceId self) {
+  if (!devices_move_ || !session_->core.may_start_transfer()) return;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (!devices_[d].idle || DeviceId::of(d) == self) continue;
+    ring(DeviceId::of(d));
+    return;
+  }
+  links_.notify_one();
+}
+
+void Engine::State::wait_for_bell(DeviceId device, std::unique_lock<std::mutex>& lock) {
+  std::atomic<std::uint32_t>& bell = bells_[device.index()];
+  const std::uint32_t heard = bell.load(std::memory_order_acquire);
+  devices_[device.index()].idle = true;
+  lock.unlock();
+  if (backend_->devices_have_cores()) watch(bell, heard);
+  bell.wait(heard, std::memory_order_acquire);
+  lock_soon(lock);
+  devices_[device.index()].idle = false;
+}
+
+// --- nodes ---
+
+void Engine::State::work(DeviceId device) {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (active_ && !lost_[device.index()]) {
+      try {
+        if (start_something(device, lock)) continue;
+      } catch (const std::bad_alloc&) {  // of buffers, with the lock held
+        fail(fmt::format("{}: not enough memory", device_name(device)));
+      }
+    }
+    wait_for_bell(device, lock);
+  }
+}
+
+// False where there is nothing to do.
+bool Engine::State::start_something(DeviceId device, std::unique_lock<std::mutex>& lock) {
+  if (const NodeId node = session_->core.start_node(device); node.valid()) {
+    run_node(node, device, lock);
+    return true;
+  }
+  if (!devices_move_) return false;
+  const auto transfer = session_->core.start_transfer();
+  if (!transfer) return false;
+  wake_mover(device);
+  move(*transfer, device, lock);
+  return true;
+}
+
+void Engine::State::run_node(NodeId node, DeviceId device, std::unique_lock<std::mutex>& lock) {
+  const NodeId whole = session_->whole(node);
+  wake_mover(device);
+  find_operands(node, devices_[device.index()].operands);
+  note_start(whole, device);
+  lock.unlock();
+  const std::string error = execute(whole, device);
+  lock_soon(lock);
+  --executing_;
+  devices_[device.index()].running = {};
+  if (!error.empty()) return fail(error);
+  if (active_ || (loss_ && !lost_[device.index()])) note_end(node);
+  if (!active_) return ended_.notify_one();  // the run is over, or waits for what still runs
+  session_->core.node_ended(node, timeline_.nodes[whole.index()].end);
+  pass_on(device);
+}
+
+void Engine::State::note_start(NodeId whole, DeviceId device) {
+  ++executing_;
+  DeviceState& state = devices_[device.index()];
+  state.running = whole;
+  state.start = Clock::now();
+  timeline_.nodes[whole.index()].start = time_of(state.start);
+}
+
+void Engine::State::note_end(NodeId node) {
+  const std::size_t whole = session_->whole(node).index();
+  timeline_.nodes[whole].end = now();
+  timeline_.makespan = std::max(timeline_.makespan, timeline_.nodes[whole].end);
+  ended_nodes_[whole] = 1;
+  for (const CopyIndex copy : session_->wiring.results(node)) store_.arrived(copy);
+}
+
+void Engine::State::find_operands(NodeId node, Operands& operands) {
+  if (!options_.computes) return;
+  operands.inputs.clear();
+  operands.outputs.clear();
+  for (const CopyIndex copy : session_->wiring.operands(node)) {
+    operands.inputs.push_back(store_.data(copy));
+  }
+  for (const CopyIndex copy : session_->wiring.results(node)) {
+    store_.provide(copy);
+    operands.outputs.push_back(store_.data(copy));
+  }
+}
+
+// Without the lock. What went wrong, or nothing.
+std::string Engine::State::execute(NodeId whole, DeviceId device) const {
+  const Operands& operands = devices_[device.index()].operands;
+  const auto failed = [&](const char* why) {
+    return fmt::format("node '{}' on {}: {}", problem_->graph().node_name(whole),
+                       device_name(device), why);
+  };
+  try {
+    kernels_[whole.index()]->run(operands.inputs, operands.outputs);
+  } catch (const std::exception& error) {
+    return failed(error.what());
+  }
+  if (options_.check_finite && !is_finite(whole, operands.outputs)) {
+    return failed("a result is not a finite number");
+  }
+  return {};
+}
+
+bool Engine::State::is_finite(NodeId whole, const std::vector<float*>& outputs) const {
+  const auto& shapes = problem_->graph().kernel_call(whole)->outputs;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const float* end = outputs[i] + kernel::element_count(shapes[i]);
+    if (!std::all_of(const_cast<const float*>(outputs[i]), end,
+                     [](float value) { return std::isfinite(value); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// --- transfers ---
+
+void Engine::State::move_data() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const auto transfer = active_ ? session_->core.start_transfer() : std::nullopt;
+    if (transfer) {
+      move(*transfer, {}, lock);
+    } else {
+      links_.wait(lock);
+    }
+  }
+}
+
+void Engine::State::move(TransferIndex index, DeviceId self, std::unique_lock<std::mutex>& lock) {
+  const Transfer& transfer = session_->wiring.transfers()[index];
+  const std::size_t at = record(transfer);
+  copy_values(transfer, lock);
+  if (!active_) return ended_.notify_one();
+  note_transfer_end(transfer, at);
+  session_->core.transfer_ended(index, timeline_.transfers[at].end);
+  pass_on(self);
+}
+
+// Its place in the timeline.
+std::size_t Engine::State::record(const Transfer& transfer) {
+  timeline_.transfers.push_back(
+      {session_->whole(transfer.tensor),
+       transfer.consumer.valid() ? session_->whole(transfer.consumer) : NodeId(), transfer.from,
+       transfer.to, now(), 0.0});
+  return timeline_.transfers.size() - 1;
+}
+
+void Engine::State::note_transfer_end(const Transfer& transfer, std::size_t at) {
+  timeline_.transfers[at].end = now();
+  timeline_.makespan = std::max(timeline_.makespan, timeline_.transfers[at].end);
+  store_.arrived(transfer.target);
+}
+
+void Engine::State::copy_values(const Transfer& transfer, std::unique_lock<std::mutex>& lock) {
+  if (!options_.computes || store_.data(transfer.target)) return;
+  try {
+    store_.provide(transfer.target);
+  } catch (const std::bad_alloc&) {
+    fail(fmt::format("{}: not enough memory", device_name(transfer.to)));
+    return;
+  }
+  const float* from = store_.data(transfer.source);
+  float* to = store_.data(transfer.target);
+  const std::size_t elements = store_.elements(transfer.target);
+  if (elements <= kFewElements) {
+    kernel::cpu::copy_elements(from, to, elements);
+    return;
+  }
+  ++executing_;
+  lock.unlock();
+  kernel::cpu::copy_elements(from, to, elements);
+  lock_soon(lock);
+  --executing_;
+}
+
+}  // namespace doppler::exec

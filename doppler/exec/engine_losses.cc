@@ -1,0 +1,143 @@
+// Lost devices, and what runs in their place.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/exec/engine_state.h"
+
+namespace doppler::exec {
+namespace {
+
+class Unlocked {
+ public:
+  explicit Unlocked(std::unique_lock<std::mutex>& lock) : lock_(lock) { lock_.unlock(); }
+  Unlocked(const Unlocked&) = delete;
+  Unlocked& operator=(const Unlocked&) = delete;
+  ~Unlocked() { lock_.lock(); }
+
+ private:
+  std::unique_lock<std::mutex>& lock_;
+};
+
+}  // namespace
+
+void Engine::State::lose(DeviceId device) {
+  const std::lock_guard lock(mutex_);
+  DOPPLER_CHECK(device.index() < lost_.size());
+  if (std::exchange(lost_[device.index()], std::uint8_t{1})) return;
+  if (!running_) {
+    if (!session_) return;
+    const std::size_t results = migrated_results_ ? 0 : store_.results().size();
+    store_.lose(device);
+    if (!migrated_results_ && store_.results().size() < results) {
+      lost_result_ = device_name(device);
+    }
+    return;
+  }
+  loss_ = true;
+  active_ = false;
+  if (!options_.replace && failure_.empty()) {
+    failure_ = fmt::format("{} was lost during the run", device_name(device));
+  }
+  timer_.notify_one();
+  ended_.notify_one();
+}
+
+void Engine::State::restore(DeviceId device) {
+  const std::lock_guard lock(mutex_);
+  DOPPLER_CHECK(device.index() < lost_.size() && !running_);
+  lost_[device.index()] = 0;
+  if (!session_) return;
+  // Its memory is empty: what it had comes from the backup, or has to be set.
+  if (options_.replace) stale_ = true;
+  if (!options_.computes) store_.arrange(session_->wiring, session_->tensors);
+}
+
+void Engine::State::require_a_device() const {
+  if (std::find(lost_.begin(), lost_.end(), std::uint8_t{0}) == lost_.end()) {
+    throw InfeasibleError("all devices are lost");
+  }
+}
+
+bool Engine::State::uses_lost_device(const schedule::Placement& placement) const {
+  return std::any_of(placement.device.begin(), placement.device.end(),
+                     [&](DeviceId device) { return lost_[device.index()] != 0; });
+}
+
+void Engine::State::refuse_lost_devices(const schedule::Placement& placement) const {
+  for (const DeviceId device : placement.device) {
+    if (!lost_[device.index()]) continue;
+    throw InfeasibleError(fmt::format("the placement uses {}, which is lost", device_name(device)));
+  }
+}
+
+// After a loss, when everything that still ran has ended: goes on with what is left, on the devices
+// that are, unless another one is lost meanwhile. False where nothing is left.
+bool Engine::State::replace_rest(std::unique_lock<std::mutex>& lock) {
+  loss_ = false;
+  for (std::size_t d = 0; d < lost_.size(); ++d) {
+    if (lost_[d]) store_.lose(DeviceId::of(d));
+  }
+  // Transfers that were under way came to nothing.
+  std::erase_if(timeline_.transfers, [](const auto& transfer) { return transfer.end <= 0.0; });
+  if (!migrated_results_) migrated_results_.emplace();
+  require_a_device();
+  migrated_results_->merge(store_.results());
+  const std::vector<DeviceId> holders = store_.holders();
+  std::vector<std::uint8_t> available(holders.size());
+  for (std::size_t t = 0; t < holders.size(); ++t) {
+    if (holders[t].valid() && is_result(TensorId::of(t))) saved_[t] = 1;
+    available[t] = holders[t].valid() || saved_[t];
+  }
+  Rest rest = find_rest(*problem_, ended_nodes_, {available, holders}, lost_);
+  if (!rest.problem) return false;
+  std::unique_ptr<Session> session;
+  {
+    const Unlocked unlocked(lock);
+    session = make_session(std::move(rest));
+  }
+  if (loss_) return true;
+  for (std::size_t v = 0; v < session->nodes.size(); ++v) {
+    const std::size_t whole = session->nodes[v].index();
+    timeline_.device[whole] = session->placement.device[v];
+    timeline_.priority[whole] = session->placement.priority[v];
+    ended_nodes_[whole] = 0;
+  }
+  enter(std::move(session), *migrated_results_);
+  begin();
+  return true;
+}
+
+// A placement of everything on the devices that are left.
+void Engine::State::replace_whole(std::unique_lock<std::mutex>& lock) {
+  require_a_device();
+  const std::vector<std::uint8_t> none(problem_->node_count(), 0);
+  const std::vector<std::uint8_t> nothing(problem_->tensor_count(), 0);
+  const std::vector<DeviceId> nowhere(problem_->tensor_count());
+  const Rest all = find_rest(*problem_, none, {nothing, nowhere}, lost_);
+  std::unique_ptr<Session> session;
+  {
+    const Unlocked unlocked(lock);
+    session = std::make_unique<Session>(Rest{problem_}, options_.replace(*all.problem), backend_,
+                                        rules());
+  }
+  enter(std::move(session));
+}
+
+std::unique_ptr<Session> Engine::State::make_session(Rest rest) const {
+  schedule::Placement placement = options_.replace(*rest.problem);
+  std::shared_ptr<const Backend> backend =
+      make_backend(options_.backend, *rest.problem, options_.machine);
+  return std::make_unique<Session>(std::move(rest), std::move(placement), std::move(backend),
+                                   rules());
+}
+
+bool Engine::State::is_result(TensorId tensor) const {
+  const graph::Graph& graph = problem_->graph();
+  return graph.role(tensor) == graph::TensorRole::kValue &&
+         (graph.is_output(tensor) || graph.updates(tensor).valid());
+}
+
+}  // namespace doppler::exec

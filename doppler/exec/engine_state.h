@@ -1,0 +1,172 @@
+// The inside of an engine: what its threads share. For the engine's own files only:
+//   engine.cc          what callers ask for, and the life of a run
+//   engine_devices.cc  threads of devices whose kernels and copies take the time they take
+//   engine_pacing.cc   the thread that keeps time where durations are given
+//   engine_losses.cc   lost devices and what runs in their place
+//
+// Whatever is not marked otherwise is guarded by `mutex_`, which is never held while a kernel or a
+// long copy runs.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "doppler/exec/engine.h"
+#include "doppler/exec/rest.h"
+#include "doppler/exec/session.h"
+#include "doppler/exec/timed_run.h"
+#include "doppler/exec/waiting.h"
+#include "doppler/kernel/cpu/runnable.h"
+
+namespace doppler::exec {
+
+class Engine::State final : private TimedRun::Host {
+ public:
+  State(std::shared_ptr<const cost::Problem> problem, EngineOptions options);
+
+  static void start_threads(const std::shared_ptr<State>& state);
+  void stop_threads();
+
+  // As those of Engine.
+  void load(const schedule::Placement& placement);
+  void set(const Values& values);
+  schedule::Timeline run(std::uint64_t seed);
+  Values results() const;
+  double pacing_error() const;
+  void lose(DeviceId device);
+  void restore(DeviceId device);
+
+ private:
+  struct Operands {
+    std::vector<const float*> inputs;
+    std::vector<float*> outputs;
+  };
+  struct DeviceState {
+    NodeId running = {};  // in the whole graph; invalid where none is
+    Clock::time_point start = {};
+    bool idle = false;       // waits for its bell
+    Operands operands = {};  // of the node that runs; used without the lock by the device's thread
+    // Paced runs only.
+    NodeId node = {};        // the one that runs, in the session
+    bool computing = false;  // its kernel has not ended
+    bool overdue = false;    // and should have
+    double due = 0.0;        // when
+  };
+  struct TransferState {     // in paced runs
+    std::size_t record = 0;  // in the timeline
+    bool copying = false;    // its values are not there
+    bool overdue = false;    // and should be
+    double due = 0.0;        // since when
+  };
+
+  Core::Rules rules() const { return {options_.choice, options_.mode}; }
+  bool is_paced() const { return backend_->pace() != nullptr; }
+  const std::string& device_name(DeviceId device) const {
+    return problem_->topology().device(device).name;
+  }
+
+  // --- engine.cc: the life of a run ---
+  void enter(std::unique_ptr<Session> session, const Values& elsewhere = {});
+  void begin();
+  void end_run();  // whatever way it ends
+  void wait_for_end(std::unique_lock<std::mutex>& lock);
+  void fail(const std::string& why);
+  void refuse_if_broken() const;
+  double time_of(Clock::time_point moment) const {  // as the engine reports it
+    return to_seconds(moment - start_) / backend_->time_scale();
+  }
+  double now() const { return time_of(Clock::now()); }
+
+  // --- engine_devices.cc ---
+  void work(DeviceId device);  // the life of a device's thread
+  void move_data();            // the life of the thread that moves data where no device does
+  bool start_something(DeviceId device, std::unique_lock<std::mutex>& lock);
+  void wait_for_bell(DeviceId device, std::unique_lock<std::mutex>& lock);
+  void run_node(NodeId node, DeviceId device, std::unique_lock<std::mutex>& lock);
+  void note_start(NodeId whole, DeviceId device);
+  void note_end(NodeId node);  // of the session; its results are there
+  void find_operands(NodeId node, Operands& operands);
+  std::string execute(NodeId whole, DeviceId device) const;
+  bool is_finite(NodeId whole, const std::vector<float*>& outputs) const;
+  void move(TransferIndex index, DeviceId self, std::unique_lock<std::mutex>& lock);
+  std::size_t record(const Transfer& transfer);
+  void copy_values(const Transfer& transfer, std::unique_lock<std::mutex>& lock);
+  void note_transfer_end(const Transfer& transfer, std::size_t at);
+  void pass_on(DeviceId self);
+  void wake_mover(DeviceId self);
+  void ring(DeviceId device);
+  void ring_all();
+
+  // --- engine_pacing.cc ---
+  void keep_time();               // the life of the thread that keeps time
+  void compute(DeviceId device);  // the life of a device's thread
+  void copy();                    // the life of the thread that copies values
+  Clock::time_point wall(double moment) const;
+  double moment_now() const;  // in the time of `timed_`
+  void note_lateness(double planned);
+  void abandon_nodes();
+  double node_starts(NodeId node, DeviceId device, double now) override;
+  double transfer_starts(TransferIndex transfer, double now) override;
+  bool node_ends(NodeId node, double now) override;
+  bool transfer_ends(TransferIndex transfer, double now) override;
+  void copies_released(std::span<const CopyIndex> copies) override;
+
+  // --- engine_losses.cc ---
+  void require_a_device() const;
+  bool uses_lost_device(const schedule::Placement& placement) const;
+  void refuse_lost_devices(const schedule::Placement& placement) const;
+  bool replace_rest(std::unique_lock<std::mutex>& lock);
+  void replace_whole(std::unique_lock<std::mutex>& lock);
+  std::unique_ptr<Session> make_session(Rest rest) const;
+  bool is_result(TensorId tensor) const;
+
+  const std::shared_ptr<const cost::Problem> problem_;
+  const EngineOptions options_;
+  const std::shared_ptr<const Backend> backend_;
+  std::vector<std::unique_ptr<kernel::cpu::Runnable<float>>> kernels_;  // immutable
+  std::vector<std::thread> threads_;
+  std::vector<std::atomic<std::uint32_t>> bells_;  // by device: rung when there may be work
+
+  mutable std::mutex mutex_;
+  std::condition_variable links_, timer_, ended_;
+  std::vector<DeviceState> devices_;
+  std::vector<std::uint8_t> lost_;  // by device
+  Store store_;
+  std::unique_ptr<Session> session_;  // what is run
+  bool stale_ = false;                // the session is of the rest of a run that has ended
+  bool devices_move_ = false;         // data, where they are idle
+  schedule::Timeline timeline_;
+  Clock::time_point start_;  // of the run
+  std::uint64_t seed_ = 0;
+  std::size_t executing_ = 0;  // nodes, and copies made without the lock, that have not ended
+  bool running_ = false;       // a run, which may pause for a new placement
+  bool active_ = false;        // things may start
+  bool loss_ = false;          // a device was lost during the run and not yet replaced
+  bool complete_ = false;      // the last run has all its results
+  bool stopping_ = false;
+  std::string failure_;                    // of the run
+  std::string broken_;                     // why there can be no more runs
+  std::string lost_result_;                // the device that was lost with results after the run
+  std::vector<std::uint8_t> ended_nodes_;  // by node of the whole graph
+  // After a loss: results that were there, and which, also where there are no values.
+  std::optional<Values> migrated_results_;
+  std::vector<std::uint8_t> saved_;  // by tensor
+
+  // Paced runs only.
+  std::optional<TimedRun> timed_;
+  Clock::time_point origin_;              // of the times of `timed_`
+  std::vector<TransferState> transfers_;  // by transfer of the session
+  std::deque<TransferIndex> to_copy_;
+  double pacing_error_ = 0.0;  // seconds
+};
+
+}  // namespace doppler::exec
