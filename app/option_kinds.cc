@@ -1,0 +1,149 @@
+#include "app/option_kinds.h"
+
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "doppler/base/parallel.h"
+
+namespace doppler::app {
+namespace {
+
+// The largest thread count that is not taken for a slip of the keyboard.
+constexpr int kMaxThreads = 1024;
+constexpr std::uint64_t kLargestSeed = std::numeric_limits<std::uint64_t>::max();
+
+const std::map<std::string, schedule::Objective> kObjectives = {
+    {"nominal", schedule::Objective::kNominal},
+    {"robust", schedule::Objective::kRobust},
+    {"any-order", schedule::Objective::kAnyOrder}};
+const std::map<std::string, cost::LinkMode> kLinkModes = {{"free", cost::LinkMode::kFree},
+                                                          {"channel", cost::LinkMode::kChannel}};
+const std::map<std::string, schedule::Mode> kModes = {{"wc", schedule::Mode::kWorkConserving},
+                                                      {"sync", schedule::Mode::kSynchronous}};
+const std::map<std::string, schedule::Choice> kChoices = {{"priority", schedule::Choice::kPriority},
+                                                          {"fifo", schedule::Choice::kFifo},
+                                                          {"random", schedule::Choice::kRandom}};
+
+bool same_file(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  if (a == b) return true;
+  std::error_code missing;
+  return std::filesystem::equivalent(a, b, missing) && !missing;
+}
+
+}  // namespace
+
+CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
+                        const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          option,
+          [option, &path](const std::string& text) {
+            if (text.empty()) {
+              throw ParameterError(fmt::format("{}: the name of the file is empty", option));
+            }
+            path = text;
+          },
+          help + " (-: standard output)")
+      ->type_name("FILE");
+}
+
+void check_outputs(const std::vector<OutputFile>& outputs, bool json,
+                   const std::vector<std::string>& inputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [option, path] = outputs[i];
+    if (path.empty()) continue;
+    if (path == "-" && json) {
+      throw ParameterError(
+          "--json and a file named '-' both want standard output; give one of them");
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!same_file(path, outputs[j].path)) continue;
+      throw ParameterError(fmt::format("{} and {} both want {}; give one of them another file",
+                                       outputs[j].option, option,
+                                       path == "-" ? "standard output" : path));
+    }
+    for (const std::string& input : inputs) {
+      if (path == "-" || !same_file(path, input)) continue;
+      throw ParameterError(fmt::format("{}: '{}' is read, and would be replaced", option, path));
+    }
+  }
+}
+
+void add_json(CLI::App& app, bool& json) {
+  app.add_flag("--json", json, "Print exactly one JSON object on standard output");
+}
+
+void add_seed(CLI::App& app, std::uint64_t& seed) {
+  add_number<std::uint64_t>(
+      app, "--seed", [&seed](std::uint64_t n) { seed = n; }, 0, kLargestSeed,
+      "Seed of everything random; equal seeds give equal results (default 1)", "N");
+}
+
+void add_unused_seed(CLI::App& app) {
+  add_number<std::uint64_t>(
+      app, "--seed", [](std::uint64_t) {}, 0, kLargestSeed,
+      "Accepted everywhere; nothing is random here", "N");
+}
+
+void add_machine(CLI::App& app, MachineOptions& machine) {
+  app.add_option("--devices", machine.devices, kDevicesHelp)->type_name("SPEC")->required();
+  app.add_option_function<std::string>(
+         "--costs",
+         [&machine](const std::string& text) {
+           if (text == "given") {
+             machine.problem.costs = cost::CostSource::kGiven;
+           } else if (text == "roofline") {
+             machine.problem.costs = cost::CostSource::kRoofline;
+           } else if (text.empty()) {
+             throw ParameterError("--costs: the name of the file is empty");
+           } else {
+             machine.costs_file = text;
+           }
+         },
+         "Source of times: one of the two, or a file of `run --profile` (default: given for "
+         "uniform:N, else all)")
+      ->type_name("given|roofline|FILE");
+  add_choice<cost::LinkMode>(
+      app, "--links", kLinkModes, [&machine](cost::LinkMode mode) { machine.problem.links = mode; },
+      "Do transfers share channels? (default: not for uniform:N)", "free|channel");
+}
+
+void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice) {
+  add_choice<schedule::Mode>(
+      app, "--mode", kModes, [&mode](schedule::Mode m) { mode = m; },
+      "Work-conserving or level by level (default wc)", "wc|sync");
+  add_choice<schedule::Choice>(
+      app, "--choice", kChoices, [&choice](schedule::Choice c) { choice = c; },
+      "Which ready node goes first (default priority)", "priority|fifo|random");
+}
+
+void add_threads(CLI::App& app, int& threads) {
+  threads = default_thread_count();
+  add_number<int>(
+      app, "--threads", [&threads](int n) { threads = n; }, 1, kMaxThreads,
+      fmt::format("Threads to use (default: all, here {})", threads), "N");
+}
+
+void add_search(CLI::App& app, SearchOptions& search) {
+  add_number<double>(
+      app, "--budget", [&search](double s) { search.budget_seconds = s; }, 1e-3, 1e7,
+      "Time for methods that search (default 5)", "SECONDS");
+  add_number<std::uint64_t>(
+      app, "--evaluations", [&search](std::uint64_t n) { search.max_evaluations = n; }, 1,
+      kMaxEvaluations, "Simulated runs instead: same bits on any number of threads", "N");
+  add_choice<schedule::Objective>(
+      app, "--objective", kObjectives, [&search](schedule::Objective o) { search.objective = o; },
+      "What is minimised (default nominal)", "nominal|robust|any-order");
+  add_seed(app, search.seed);
+  add_threads(app, search.threads);
+}
+
+void check_budgets(const SearchOptions& search) {
+  if (search.budget_seconds && search.max_evaluations) {
+    throw ParameterError("give --budget or --evaluations, not both");
+  }
+}
+
+}  // namespace doppler::app
