@@ -19,14 +19,14 @@ namespace doppler::cost {
 struct MeasuredNode {
   NodeId node;
   std::uint32_t kind = 0;  // index into MeasuredCosts::kinds
-  double seconds = 0.0;    // median over runs
+  double seconds = 0.0;    // mean over runs, without the longest and the shortest tenth
   double spread = 0.0;     // seconds between the quartiles of the runs
 };
 
 struct MeasuredTransfer {
   TensorId tensor;
   std::string from = {}, to = {};  // devices
-  double seconds = 0.0;            // median over runs, from when data began to move
+  double seconds = 0.0;            // likewise, from when data began to move
   double bytes = 0.0;              // 0 where unknown
   // What the topology says of the route. Transfers on routes of which it says the same are taken
   // together. Absent where the graph gives transfer times instead: such a transfer says nothing of

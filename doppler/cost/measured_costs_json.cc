@@ -147,6 +147,15 @@ class CostsReader {
         });
     require(measured.tensor.valid() && has_seconds, position,
             "a transfer needs 'tensor' and 'seconds'");
+    if (measured.from.empty() || measured.from == measured.to) {
+      reader_.fail_at(position, "a transfer needs 'from' and 'to', two different devices");
+    }
+    const auto bytes = graph_.bytes(measured.tensor);
+    if (bytes && measured.bytes != 0.0 && measured.bytes != *bytes) {
+      reader_.fail_at(position,
+                      fmt::format("tensor '{}' has {} bytes, not {}",
+                                  graph_.tensor_name(measured.tensor), *bytes, measured.bytes));
+    }
     costs_.transfers.push_back(std::move(measured));
   }
 

@@ -1,7 +1,8 @@
-// Runs placed graphs on a wall clock: one thread per device, one for the links, no barriers.
+// Runs placed graphs on a wall clock, without barriers: one thread per device computes, one moves
+// data where no device does and, where durations are given, one keeps time.
 //
 // The devices are those of a backend (backend.h); what starts next is decided by the same core as
-// on a virtual clock (core.h, virtual_run.h).
+// on a virtual clock (core.h, timed_run.h).
 //
 // Make an engine once, load a placement, run many times. One thread at a time may call it, except
 // for lose().
@@ -72,14 +73,16 @@ class Engine {
   schedule::Timeline run(std::uint64_t seed = 0);
 
   // Of the last run: outputs of the graph and new values of parameters. Throws InfeasibleError
-  // where a device was lost with some of them after the run.
+  // where it failed or a placement was loaded since, and where a device was lost with some of them
+  // after the run.
   Values results() const;
   // Greatest over the nodes and transfers of the last run: by how much one started or ended later
   // than planned, in seconds of wall clock. 0 where nothing is paced.
   double pacing_error() const;
 
   // The device is gone from now on, with all that lies in its memory; what runs there comes to
-  // nothing. Any thread may call this at any time.
+  // nothing. A kernel that it runs cannot be stopped, so the run waits until that ends. Any thread
+  // may call this at any time.
   void lose(DeviceId device);
   // A lost device, or one as good, is there again, its memory empty. REQUIRES: no run is going on.
   void restore(DeviceId device);

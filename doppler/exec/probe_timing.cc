@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 #include <utility>
 
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
+#include "doppler/base/trimmed_mean.h"
 #include "doppler/device/presets.h"
 #include "doppler/exec/engine.h"
 #include "doppler/graph/builder.h"
@@ -85,14 +85,11 @@ Turns plan_turns(std::span<const ProbeCall> forms) {
 SampleSummary summarise(Samples samples) {
   DOPPLER_CHECK(!samples.empty());
   std::sort(samples.begin(), samples.end());
-  const std::size_t cut = samples.size() / 10;
-  const double sum = std::accumulate(samples.begin() + static_cast<std::ptrdiff_t>(cut),
-                                     samples.end() - static_cast<std::ptrdiff_t>(cut), 0.0);
   const auto quantile = [&](double share) {
     return samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1) + 0.5)];
   };
   const double median = quantile(0.5);
-  return {.mean = sum / static_cast<double>(samples.size() - 2 * cut),
+  return {.mean = trimmed_mean(samples),
           .spread = median > 0.0 ? (quantile(0.75) - quantile(0.25)) / median : 0.0};
 }
 

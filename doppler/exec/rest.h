@@ -26,9 +26,9 @@ struct Remains {
 // Nodes that have not ended, and those that have to run once more since a result of theirs is
 // needed and nowhere to be found. What they need and is there becomes an input whose home is the
 // device that has it, or anywhere where it is kept outside of the devices, as inputs and parameters
-// that were lost are. Times, links,
-// memory and constraints are those of the whole, except that lost devices are forbidden. Colocated
-// nodes stay together among themselves, not with those that have ended.
+// that were lost are. Times, links, memory and constraints are those of the whole, except that lost
+// devices are forbidden. Colocated nodes stay together among themselves, not with those that have
+// ended.
 //
 // `ended` by node, `lost` by device. Throws InfeasibleError where a node may run on lost devices
 // only.

@@ -57,6 +57,9 @@ void check_settings(const cost::Problem& problem, const ExecuteSettings& setting
   if (!emulated && settings.deviation != exec::Deviation{}) {
     throw ParameterError("only an emulated machine can be made slower or given jitter");
   }
+  if (settings.profile && !settings.losses.empty() && settings.runs == 1) {
+    throw ParameterError("a run that loses devices makes no profile: ask for two runs or more");
+  }
   // Cores take seconds, whatever the costs are in.
   if (settings.profile && emulated && problem.time_unit() != "s") {
     throw ParameterError(fmt::format(
@@ -262,26 +265,33 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
   ExecuteResult result;
   Runs runs(problem, placement, settings, result);
   std::vector<double> makespans;
+  schedule::Placement placed = placement;  // of the runs that count
   std::optional<Profile> profile;
   if (settings.profile) profile.emplace(*problem);
   for (int i = -settings.warmup; i < settings.runs; ++i) {
-    if (stop.interrupted() && !makespans.empty()) break;
+    if (stop.interrupted() && result.runs > 0) break;
     schedule::Timeline timeline = runs.run(i + settings.warmup, result);
     if (i < 0) continue;
-    makespans.push_back(timeline.makespan);
-    if (profile) profile->add(timeline);
+    ++result.runs;
+    // A run that lost devices tells nothing of the others, which do without from the start.
+    const bool interrupted = i == 0 && !result.lost.empty();
+    if (!interrupted) {
+      makespans.push_back(timeline.makespan);
+      placed = {timeline.device, timeline.priority};
+      if (profile) profile->add(timeline);
+    }
     if (i == 0) result.timeline = std::move(timeline);
   }
-  if (profile) result.costs = profile->costs();
-  result.runs = static_cast<int>(makespans.size());
+  if (profile && !makespans.empty()) result.costs = profile->costs();
+  if (makespans.empty()) makespans.push_back(result.timeline.makespan);
   result.min = *std::min_element(makespans.begin(), makespans.end());
   result.max = *std::max_element(makespans.begin(), makespans.end());
   result.noise = noise_of(makespans);
   result.median = median(std::move(makespans));
   const sim::RunOptions options{.choice = settings.choice};
   result.predicted = settings.mode == schedule::Mode::kSynchronous
-                         ? sim::run_synchronous(*problem, placement, 0.0, options).makespan
-                         : sim::Simulator(*problem).makespan(placement, options);
+                         ? sim::run_synchronous(*problem, placed, 0.0, options).makespan
+                         : sim::Simulator(*problem).makespan(placed, options);
 
   const schedule::Metrics metrics = schedule::measure_metrics(*problem, result.timeline);
   for (const schedule::ResourceUse& use : metrics.devices) {

@@ -52,11 +52,13 @@ inline constexpr double kLeastMedianSeconds = 5e-3;
 
 struct ExecuteResult {
   int runs = 0;  // fewer than asked for where interrupted
+  // Without the run that lost devices, unless it is the only one.
   double min = 0.0, median = 0.0, max = 0.0;
   // Difference of the medians of the odd and the even runs, as a share of the median; absent below
   // four runs.
   std::optional<double> noise = std::nullopt;
-  double predicted = 0.0;   // by the simulator, with the problem's costs
+  // By the simulator, with the problem's costs; after a loss for the placement that later runs use.
+  double predicted = 0.0;
   double time_scale = 1.0;  // of an emulated machine on the wall clock
   std::optional<double> pacing_error_seconds = std::nullopt;  // greatest of all runs, of wall clock
   std::optional<std::size_t> checked = std::nullopt;          // results that were compared
@@ -67,7 +69,8 @@ struct ExecuteResult {
   std::vector<double> utilisation;        // by device
   std::vector<double> peak_memory_bytes;  // by device
   double bytes_moved = 0.0;
-  // Over all counted runs, where asked for; without the paths of the graph and the devices.
+  // Over all counted runs without losses, where asked for; without the paths of the graph and the
+  // devices.
   std::optional<cost::MeasuredCosts> costs = std::nullopt;
 };
 

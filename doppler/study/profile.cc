@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/study/median.h"
+#include "doppler/base/trimmed_mean.h"
 
 namespace doppler::study {
 namespace {
@@ -60,14 +60,14 @@ cost::MeasuredCosts Profile::costs() const {
     if (nodes_[i].empty()) continue;
     costs.nodes.push_back({.node = NodeId::of(i / problem_.column_count()),
                            .kind = static_cast<std::uint32_t>(i % problem_.column_count()),
-                           .seconds = nine_digits(median(nodes_[i])),
+                           .seconds = nine_digits(trimmed_mean(nodes_[i])),
                            .spread = nine_digits(quartile_distance(nodes_[i]))});
   }
   for (const auto& [route, samples] : transfers_) {
     cost::MeasuredTransfer transfer{.tensor = route.tensor,
                                     .from = topology.device(route.from).name,
                                     .to = topology.device(route.to).name,
-                                    .seconds = nine_digits(median(samples)),
+                                    .seconds = nine_digits(trimmed_mean(samples)),
                                     .bytes = problem_.bytes(route.tensor)};
     if (problem_.transfer_by_bytes(route.tensor)) {
       transfer.link = problem_.topology_link(route.from, route.to);

@@ -21,9 +21,10 @@ class Profile {
   // times are seconds.
   void add(const schedule::Timeline& timeline);
 
-  // Medians over all runs so far, by node and kind of device and by tensor and pair of devices.
-  // Times have nine digits, beyond which no clock goes: so nodes that take equally long on a
-  // virtual clock do here, too. The paths of the graph and the devices are left to the caller.
+  // Means over all runs so far, without the longest and shortest tenth, by node and kind of device
+  // and by tensor and pair of devices. Times have nine digits, beyond which no clock goes: so nodes
+  // that take equally long on a virtual clock do here, too. The paths of the graph and the devices
+  // are left to the caller.
   cost::MeasuredCosts costs() const;
 
  private:

@@ -130,6 +130,50 @@ TEST(Run, MigratesToTheDevicesThatAreLeft) {
   }
 }
 
+// Runs after the one that lost a device do without it: they alone are summed up, and predicted.
+TEST(Run, TheRunThatLostADeviceIsNotSummedUp) {
+  const Workspace files;
+  make_graph(files);
+  const std::string line =
+      "run ffnn.json --on-failure migrate --budget 0.2 --engine emulated --devices 2xP100"
+      " --time-scale 1000 --lose gpu0@5e-6 --json --runs ";
+  const auto number = [](const Outcome& run, const std::string& key) {
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    const std::size_t at = run.out.find("\"" + key + "\":");
+    EXPECT_NE(at, std::string::npos) << run.out;
+    return std::stod(run.out.substr(at + key.size() + 3));
+  };
+  // On one device nothing can go otherwise than predicted.
+  const Outcome several = files.dopp(line + "3 --profile c.json");
+  EXPECT_NEAR(number(several, "median") / number(several, "predicted"), 1.0, 0.1);
+  EXPECT_EQ(number(several, "runs"), 3);
+  EXPECT_EQ(files.dopp("place ffnn.json --devices 2xP100 --costs c.json --method heft").exit_code,
+            0);
+  const Outcome alone = files.dopp(line + "1 --profile c.json");
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("a run that loses devices makes no profile"));
+}
+
+TEST(Run, OutputsReplaceNeitherInputsNorEachOther) {
+  const Workspace files;
+  make_graph(files);
+  const auto error_of = [&](const std::string& line) {
+    const Outcome run = files.dopp(line);
+    EXPECT_EQ(run.exit_code, 2) << line;
+    return run.err;
+  };
+  const std::string engine = " --engine emulated --devices 4xP100 --clock virtual --budget 0.1 ";
+  EXPECT_THAT(error_of("run ffnn.json" + engine + "--trace ./a.json --profile ./a.json"),
+              HasSubstr("--trace and --profile both want ./a.json"));
+  EXPECT_THAT(error_of("run ffnn.json" + engine + "--profile ./ffnn.json"),
+              HasSubstr("--profile: './ffnn.json' is read, and would be replaced"));
+  EXPECT_THAT(error_of("fidelity ffnn.json" + engine + "-o a --picture a"),
+              HasSubstr("--output and --picture both want a"));
+  EXPECT_THAT(error_of("place ffnn.json --devices 4xP100 -o ffnn.json"),
+              HasSubstr("'ffnn.json' is read"));
+  EXPECT_EQ(files.dopp("graph show ffnn.json").exit_code, 0);
+}
+
 TEST(Run, NobodyIsLeftToMigrateTo) {
   const Workspace files;
   make_graph(files);

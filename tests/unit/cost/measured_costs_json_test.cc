@@ -33,7 +33,7 @@ TEST(MeasuredCostsJson, WhatIsWrittenReadsBackTheSame) {
                       .runs = 20,
                       .kinds = {"A100", "T4"}};
   costs.nodes = {{NodeId(0), 0, 1.5e-3, 1e-5}, {NodeId(0), 1, 3e-3, 0.0}, {NodeId(1), 1, 0.0, 0.0}};
-  costs.transfers = {{TensorId(0), "gpu0", "gpu1", 2e-5, 4096, Link{1.2e-5, 1.575e10}},
+  costs.transfers = {{TensorId(0), "gpu0", "gpu1", 2e-5, 0, Link{1.2e-5, 1.575e10}},
                      {TensorId(0), "gpu1", "gpu2", 0.25, 0, std::nullopt}};
   const std::string text = write_measured_costs_json(graph, costs);
   const MeasuredCosts read = read_measured_costs_json("c.json", text, graph);
@@ -83,6 +83,8 @@ TEST(MeasuredCostsJson, DamagedFilesAreRefusedWithTheirPlace) {
   EXPECT_EQ(error_of(a + "," + a), "c.json:2:52: node 'a' stands twice for kind 'k'");
   EXPECT_EQ(error_of(a, R"({"tensor": "a"})"),
             "c.json:3:15: a transfer needs 'tensor' and 'seconds'");
+  EXPECT_EQ(error_of(a, R"({"tensor": "a", "seconds": 1, "from": "gpu0", "to": "gpu0"})"),
+            "c.json:3:15: a transfer needs 'from' and 'to', two different devices");
   EXPECT_THAT(error_of(a, R"({"tensor": "a", "seconds": 1, "link": {"latency_seconds": 1}})"),
               HasSubstr("a link needs a 'bandwidth' above 0"));
   const graph::Graph graph = two_nodes();

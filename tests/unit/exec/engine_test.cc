@@ -142,6 +142,7 @@ TEST(Engine, AKernelThatFailsFailsTheRunOnly) {
   engine.set({{x, {-1.0f}}});
   EXPECT_EQ(test::error_of<InfeasibleError>([&] { engine.run(); }),
             "node 'root' on cpu0: a result is not a finite number");
+  EXPECT_THROW(engine.results(), InfeasibleError);
   engine.set({{x, {1.0f}}});
   engine.run();
   EXPECT_EQ(engine.results().at(y), std::vector<float>{0.0f});

@@ -22,7 +22,8 @@ schedule::Timeline timeline_of(double first, double second, DeviceId place_of_a)
                          .end = first + second}}};
 }
 
-// Times 1, 2, 3, 4 and 10 have the median 3 and the quartiles 2 and 4, on both devices together.
+// Of times 1, 2, 3, 4 and 10 the longest and the shortest do not count, so that the mean is 3; the
+// quartiles are 2 and 4, on both devices together.
 TEST(Profile, MediansAndQuartilesByKind) {
   const auto problem = test::uniform_problem(
       test::simple_graph({{"a", 1.0}, {"b", 1.0}}, {{"a", "b"}}, 1.0), 2, cost::LinkMode::kChannel);
