@@ -39,7 +39,9 @@ std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
     return std::make_shared<const cost::Problem>(std::move(graph), std::move(topology),
                                                  std::move(options));
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", graph_path, error.what()));
+    // What is wrong with the costs names their file itself.
+    const bool is_named = !costs_path.empty() && std::string(error.what()).starts_with(costs_path);
+    throw InputError(is_named ? error.what() : fmt::format("{}: {}", graph_path, error.what()));
   } catch (const InfeasibleError& error) {
     throw InfeasibleError(fmt::format("{}: {}", graph_path, error.what()));
   }

@@ -21,15 +21,16 @@ namespace {
 // Costs of which nothing could be used are a mistake.
 void check_measured(const MeasuredCosts& costs, const graph::Graph& graph,
                     const device::Topology& topology) {
+  const std::string from = costs.file.empty() ? "" : costs.file + ": ";
   if (costs.graph_hash != graph.hash()) {
-    throw InputError("the costs were measured for another graph");
+    throw InputError(from + "the costs were measured for another graph");
   }
   for (const device::DeviceKind& kind : topology.kinds()) {
     const auto& measured = costs.kinds;
     if (std::find(measured.begin(), measured.end(), kind.name) != measured.end()) return;
   }
-  throw InputError(fmt::format("the costs were measured on {}, of which {} has none",
-                               fmt::join(costs.kinds, ", "), topology.name()));
+  throw InputError(from + fmt::format("the costs were measured on {}, of which {} has none",
+                                      fmt::join(costs.kinds, ", "), topology.name()));
 }
 
 }  // namespace

@@ -119,10 +119,10 @@ schedule::Timeline Engine::State::run(std::uint64_t seed) {
                .nodes = std::vector<schedule::NodeRun>(problem_->node_count()),
                .transfers = {}};
   timeline_.transfers.reserve(session_->wiring.transfers().size());
-  start_ = Clock::now();
   running_ = true;
   const Finally ending([this] { end_run(); });
   begin();
+  start_ = origin_;
   wait_for_end(lock);
   while (loss_ && failure_.empty()) {
     if (!replace_rest(lock)) break;
@@ -153,10 +153,10 @@ void Engine::State::begin() {
     timed_.emplace(*session_->problem, session_->placement, session_->wiring, session_->core,
                    static_cast<TimedRun::Host&>(*this), seed_);
     transfers_.assign(session_->wiring.transfers().size(), {});
-    origin_ = Clock::now();
   } else {
     session_->core.begin(seed_);
   }
+  origin_ = Clock::now();
   active_ = true;
   ring_all();
 }

@@ -19,8 +19,10 @@ double Engine::State::moment_now() const {
   return to_seconds(Clock::now() - origin_) / backend_->time_scale();
 }
 
-void Engine::State::note_lateness(double planned) {
-  pacing_error_ = std::max(pacing_error_, to_seconds(Clock::now() - wall(planned)));
+// `real`: what the timeline says, which a thread that was put aside may write down late.
+void Engine::State::note_lateness(double planned, double real) {
+  const Clock::time_point reported = start_ + seconds(real * backend_->time_scale());
+  pacing_error_ = std::max(pacing_error_, to_seconds(reported - wall(planned)));
 }
 
 void Engine::State::keep_time() {
@@ -61,8 +63,9 @@ void Engine::State::abandon_nodes() {
 double Engine::State::node_starts(NodeId node, DeviceId device, double now) {
   DeviceState& state = devices_[device.index()];
   find_operands(node, state.operands);
-  note_lateness(now);
-  note_start(session_->whole(node), device);
+  const NodeId whole = session_->whole(node);
+  note_start(whole, device);
+  note_lateness(now, timeline_.nodes[whole.index()].start);
   state.node = node;
   state.overdue = false;
   state.computing = options_.computes;
@@ -80,8 +83,8 @@ bool Engine::State::node_ends(NodeId node, double now) {
     return false;
   }
   if (!active_ && (!failure_.empty() || lost_[device.index()])) return false;
-  note_lateness(state.overdue ? state.due : now);
   note_end(node);
+  note_lateness(state.overdue ? state.due : now, timeline_.nodes[state.running.index()].end);
   state.running = {};
   --executing_;
   if (!active_) ended_.notify_one();
@@ -110,8 +113,8 @@ void Engine::State::compute(DeviceId device) {
 
 double Engine::State::transfer_starts(TransferIndex index, double now) {
   const Transfer& transfer = session_->wiring.transfers()[index];
-  note_lateness(now);
   transfers_[index].record = record(transfer);
+  note_lateness(now, timeline_.transfers[transfers_[index].record].start);
   if (options_.computes) {
     transfers_[index].copying = true;
     to_copy_.push_back(index);
@@ -129,8 +132,8 @@ bool Engine::State::transfer_ends(TransferIndex index, double now) {
     state.due = now;
     return false;
   }
-  note_lateness(state.overdue ? state.due : now);
   note_transfer_end(session_->wiring.transfers()[index], state.record);
+  note_lateness(state.overdue ? state.due : now, timeline_.transfers[state.record].end);
   return true;
 }
 

@@ -112,7 +112,7 @@ class Engine::State final : private TimedRun::Host {
   void copy();                    // the life of the thread that copies values
   Clock::time_point wall(double moment) const;
   double moment_now() const;  // in the time of `timed_`
-  void note_lateness(double planned);
+  void note_lateness(double planned, double real);
   void abandon_nodes();
   double node_starts(NodeId node, DeviceId device, double now) override;
   double transfer_starts(TransferIndex transfer, double now) override;
@@ -145,7 +145,8 @@ class Engine::State final : private TimedRun::Host {
   bool stale_ = false;                // the session is of the rest of a run that has ended
   bool devices_move_ = false;         // data, where they are idle
   schedule::Timeline timeline_;
-  Clock::time_point start_;  // of the run
+  Clock::time_point start_;   // of the run
+  Clock::time_point origin_;  // when the session began, from which the times of `timed_` count
   std::uint64_t seed_ = 0;
   std::size_t executing_ = 0;  // nodes, and copies made without the lock, that have not ended
   bool running_ = false;       // a run, which may pause for a new placement
@@ -163,7 +164,6 @@ class Engine::State final : private TimedRun::Host {
 
   // Paced runs only.
   std::optional<TimedRun> timed_;
-  Clock::time_point origin_;              // of the times of `timed_`
   std::vector<TransferState> transfers_;  // by transfer of the session
   std::deque<TransferIndex> to_copy_;
   double pacing_error_ = 0.0;  // seconds

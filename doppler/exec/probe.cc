@@ -74,7 +74,16 @@ class Probe {
         kernels_.push_back({.op = op, .forms = probe_calls(op, bytes)});
       }
     }
+    look_at_reference();
     for (pass_ = 0; pass_ < plan_.passes; ++pass_) run_pass();
+    const QuietPhases phases(references_);
+    for (auto* targets : {&products_, &kernels_}) {
+      for (ProbeTarget& target : *targets) target.keep_quiet(phases);
+    }
+    for (Reference* reference : {&product_, &addition_}) {
+      reference->alone.keep_quiet(phases);
+      reference->together.keep_quiet(phases);
+    }
     ProbeResult result;
     for (const auto* targets : {&products_, &kernels_}) {
       for (const ProbeTarget& target : *targets) {
@@ -105,21 +114,40 @@ class Probe {
     for (std::size_t k = 0; k < kernels_.size(); ++k) {
       tell(kernels_[k].op, k);
       if (k % kKernelsPerProduct == 0) {
-        timer_.time_target(timer_.devices(), plan_.product_seconds,
-                           products_[next_product_++ % products_.size()]);
+        take_turn(timer_.devices(), plan_.product_seconds,
+                  products_[next_product_++ % products_.size()]);
       }
-      timer_.time_target(timer_.devices(), plan_.kernel_seconds, kernels_[k]);
+      take_turn(timer_.devices(), plan_.kernel_seconds, kernels_[k]);
       if (pass_ == 0) drop_slow(k);
     }
     tell("shared caches and memory", kernels_.size());
     for (Reference* reference : {&product_, &addition_}) {
-      timer_.time_target(1, plan_.product_seconds, reference->alone);
-      timer_.time_target(timer_.devices(), plan_.product_seconds, reference->together);
+      take_turn(1, plan_.product_seconds, reference->alone);
+      take_turn(timer_.devices(), plan_.product_seconds, reference->together);
     }
     tell("the engine", kernels_.size() + 1);
     timer_.time_nodes(plan_.engine_seconds, engine_);
     pair_timer_.time_hops(plan_.engine_seconds, engine_);
     pair_timer_.time_transfers(plan_.engine_seconds, engine_);
+  }
+
+  void take_turn(std::size_t busy, double seconds, ProbeTarget& target) {
+    const double before = references_.back();
+    ProbeTarget now{.op = target.op, .forms = target.forms};
+    timer_.time_target(busy, seconds, now);
+    look_at_reference();
+    for (std::size_t f = 0; f < now.samples.size(); ++f) {
+      target.samples[f].insert(target.samples[f].end(), now.samples[f].begin(),
+                               now.samples[f].end());
+    }
+    target.turns.push_back({std::move(now.samples), before, references_.back()});
+  }
+
+  // How fast the machine is at present: products of all devices, which take a few milliseconds.
+  void look_at_reference() {
+    ProbeTarget reference{.op = "contract", .forms = {probe_products(256).front()}};
+    timer_.time_target(timer_.devices(), 0.0, reference);
+    references_.push_back(reference.seconds());
   }
 
   void tell(const std::string& what, std::size_t step) const {
@@ -218,6 +246,7 @@ class Probe {
   // Needs caches and memory that devices share.
   Reference addition_{"add", probe_calls("add", 16e6)};
   EngineSamples engine_;
+  Samples references_;  // times of the reference, one after the other
 };
 
 // That this process may use.

@@ -21,7 +21,7 @@ using kernel::Shape;
 constexpr std::int64_t kColumns = 256;
 constexpr std::int64_t kTableRows = 4096;  // of embeddings
 constexpr double kProductBytes = 1e6;
-constexpr std::int64_t kWideSide = 512;  // of the matrix that one with few rows is multiplied by
+constexpr std::int64_t kWideSide = 1024;  // of the matrix that one with few rows is multiplied by
 
 // A call apart from its outputs.
 struct Form {
@@ -104,6 +104,12 @@ void set_values(ProbeCall& probe) {
   }
 }
 
+// Rows of models come in such numbers; of others BLAS leaves a remainder that takes long.
+std::int64_t round_rows(double rows) {
+  const double step = rows >= 24.0 ? 16.0 : rows >= 6.0 ? 8.0 : 1.0;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(step) * std::llround(rows / step));
+}
+
 }  // namespace
 
 double ProbeCall::input_bytes() const {
@@ -155,11 +161,12 @@ std::vector<ProbeCall> probe_products(std::int64_t side) {
              {{{"spec", "zab,zcb->zac"}}, {squares, squares}}};
     // Flops per byte of a product of m x k by k x n are 1 / (2/m + 2/n + 2/k): as many as those of
     // the squares where 1/m = 3/side - 2/kWideSide.
-    const double few = 1.0 / (3.0 / static_cast<double>(side) - 2.0 / kWideSide);
     if (side < kWideSide / 2) {
+      const std::int64_t few =
+          round_rows(1.0 / (3.0 / static_cast<double>(side) - 2.0 / kWideSide));
       const Shape wide = {kWideSide, kWideSide};
-      forms.push_back({{{"spec", "ab,bc->ac"}},
-                       {{std::max<std::int64_t>(1, std::llround(few)), kWideSide}, wide}});
+      forms.push_back({{{"spec", "ab,bc->ac"}}, {{few, kWideSide}, wide}});
+      forms.push_back({{{"spec", "ab,cb->ac"}}, {{few, kWideSide}, wide}});
     }
   }
   std::vector<ProbeCall> calls;

@@ -30,8 +30,9 @@ std::vector<std::string> probed_ops();
 std::vector<ProbeCall> probe_calls(const std::string& op, double bytes);
 
 // Contractions with about the arithmetic intensity of a product of two square matrices of this
-// side: many such products, also with an operand transposed, or one with few rows. With a side of
-// 1, products element by element that are summed; with 2, those of a matrix and a vector.
+// side: many such products, as of attention, and one with few rows, as of activations with a matrix
+// of parameters; each also with an operand transposed. With a side of 1, products element by
+// element that are summed; with 2, those of a matrix and a vector.
 std::vector<ProbeCall> probe_products(std::int64_t side);
 
 // Of one element: what remains is what the engine adds.

@@ -63,7 +63,8 @@ Turns plan_turns(std::span<const ProbeCall> forms) {
   constexpr double kTurnBytes = 8e6, kOnceBytes = 48e6;
   constexpr std::size_t kMostSets = 8, kMostOnceSets = 1000;
   const bool once = forms.front().once;
-  const double input_bytes = std::max(1.0, forms.front().input_bytes());
+  double input_bytes = 1.0;
+  for (const ProbeCall& form : forms) input_bytes = std::max(input_bytes, form.input_bytes());
   const std::size_t sets = std::clamp<std::size_t>(
       static_cast<std::size_t>((once ? kOnceBytes : kTurnBytes) / input_bytes), 2,
       once ? kMostOnceSets : kMostSets);
@@ -91,6 +92,38 @@ SampleSummary summarise(Samples samples) {
   const double median = quantile(0.5);
   return {.mean = trimmed_mean(samples),
           .spread = median > 0.0 ? (quantile(0.75) - quantile(0.25)) / median : 0.0};
+}
+
+QuietPhases::QuietPhases(Samples references) {
+  DOPPLER_CHECK(!references.empty());
+  constexpr double kDisturbance = 0.1;
+  std::sort(references.begin(), references.end());
+  limit_ = (1.0 + kDisturbance) * references[references.size() / 4];
+  const auto quiet = std::upper_bound(references.begin(), references.end(), limit_);
+  usual_ = references[static_cast<std::size_t>(quiet - references.begin()) / 2];
+}
+bool QuietPhases::count(const ProbeTurn& turn) const {
+  return std::max(turn.before, turn.after) <= limit_;
+}
+double QuietPhases::scale(const ProbeTurn& turn) const {
+  return 2.0 * usual_ / (turn.before + turn.after);
+}
+
+void ProbeTarget::keep_quiet(const QuietPhases& phases) {
+  DOPPLER_CHECK(!turns.empty());
+  const auto calmer = [](const ProbeTurn& a, const ProbeTurn& b) {
+    return std::max(a.before, a.after) < std::max(b.before, b.after);
+  };
+  const ProbeTurn& calmest = *std::min_element(turns.begin(), turns.end(), calmer);
+  samples.assign(forms.size(), {});
+  for (const ProbeTurn& turn : turns) {
+    if (!phases.count(turn) && &turn != &calmest) continue;
+    for (std::size_t f = 0; f < forms.size(); ++f) {
+      for (const double sample : turn.samples[f]) {
+        samples[f].push_back(sample * phases.scale(turn));
+      }
+    }
+  }
 }
 
 double ProbeTarget::bytes() const {

@@ -24,11 +24,36 @@ struct SampleSummary {
 // REQUIRES: there is a sample.
 SampleSummary summarise(Samples samples);
 
+// What was measured at a time, and how fast the machine was then.
+struct ProbeTurn {
+  std::vector<Samples> samples;      // by form
+  double before = 0.0, after = 0.0;  // seconds that a reference took
+};
+
+// Machines have phases, some seconds long, in which they are slow. Turns beside which the reference
+// took 10 % longer than in the best quarter of its times do not count; times of the others are
+// those of a machine on which the reference takes `usual`: the median of its times that are no
+// longer.
+class QuietPhases {
+ public:
+  // REQUIRES: there is a time.
+  explicit QuietPhases(Samples references);
+  bool count(const ProbeTurn& turn) const;
+  double scale(const ProbeTurn& turn) const;  // of its times
+
+ private:
+  double limit_ = 0.0, usual_ = 0.0;
+};
+
 // An op kind at a size: calls that stand for it, and how long each took.
 struct ProbeTarget {
   std::string op;
   std::vector<ProbeCall> forms;
   std::vector<Samples> samples = std::vector<Samples>(forms.size());  // by form
+  std::vector<ProbeTurn> turns = {};
+
+  // Makes `samples` of the turns that count or, where none does, of the least disturbed one.
+  void keep_quiet(const QuietPhases& phases);
 
   // Geometric means over the forms, each of which counts alike. REQUIRES: each has samples.
   double bytes() const;

@@ -11,6 +11,7 @@
 #include "doppler/base/rng.h"
 #include "doppler/base/stop.h"
 #include "doppler/cost/measured_costs.h"
+#include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"
 #include "doppler/study/median.h"
 #include "doppler/study/profile.h"
@@ -165,6 +166,11 @@ void predict_with(const cost::Problem& problem, cost::MeasuredCosts costs,
   }
 }
 
+double moved_bytes(const cost::Problem& problem, const schedule::Placement& placement) {
+  return schedule::measure_metrics(problem, sim::Simulator(problem).timeline(placement))
+      .bytes_moved;
+}
+
 double relative(double difference, double measured) {
   return difference == 0.0 ? 0.0 : difference / measured;
 }
@@ -281,7 +287,9 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   const double usual = turns ? turns->usual_reference() : 1.0;
   std::vector<FidelityPoint> points;
   for (std::size_t i = 0; i < sample.size(); ++i) {
-    points.push_back({.origin = sample[i].origin, .predicted = sample[i].predicted});
+    points.push_back({.origin = sample[i].origin,
+                      .predicted = sample[i].predicted,
+                      .moved_bytes = moved_bytes(*problem, sample[i].placement)});
     for (const std::vector<double>& round : rounds) {
       points.back().rounds.push_back(round[i] * usual);
     }

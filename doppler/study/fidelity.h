@@ -59,6 +59,7 @@ struct FidelitySettings {
 struct FidelityPoint {
   std::string origin;  // see SampledPlacement
   double predicted = 0.0;
+  double moved_bytes = 0.0;         // between devices
   std::vector<double> rounds = {};  // measured, one per round
 
   double measured = 0.0;  // the median

@@ -54,6 +54,7 @@ std::string fidelity_json(const cost::Problem& problem, const std::string& graph
         .field("min", point.least)
         .field("max", point.most)
         .field("noise", point.noise)
+        .field("moved_bytes", point.moved_bytes)
         .end_object();
   }
   return json.end_array().end_object().take();

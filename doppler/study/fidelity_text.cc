@@ -131,11 +131,11 @@ std::string fidelity_text(const cost::Problem& problem, const FidelitySettings& 
 }
 
 std::string fidelity_csv(const Fidelity& fidelity) {
-  std::string text = "placement,origin,predicted,measured,min,max,noise\n";
+  std::string text = "placement,origin,predicted,measured,min,max,noise,moved_bytes\n";
   for (std::size_t i = 0; i < fidelity.points.size(); ++i) {
     const FidelityPoint& point = fidelity.points[i];
-    text += fmt::format("{},{},{},{},{},{},{}\n", i + 1, point.origin, point.predicted,
-                        point.measured, point.least, point.most, point.noise);
+    text += fmt::format("{},{},{},{},{},{},{},{}\n", i + 1, point.origin, point.predicted,
+                        point.measured, point.least, point.most, point.noise, point.moved_bytes);
   }
   return text;
 }

@@ -38,7 +38,7 @@ TEST(Fidelity, AVirtualClockHasNoErrorAtAll) {
   EXPECT_THAT(found.out, HasSubstr("\"void\": false"));
   EXPECT_EQ(line_count(files.read("f.csv")), 25u);
   EXPECT_THAT(files.read("f.csv"),
-              StartsWith("placement,origin,predicted,measured,min,max,noise\n"));
+              StartsWith("placement,origin,predicted,measured,min,max,noise,moved_bytes\n"));
   EXPECT_THAT(files.read("f.svg"), StartsWith("<svg "));
   // The same seed gives the same bits.
   EXPECT_EQ(files.dopp(line).out, found.out);

@@ -66,7 +66,7 @@ TEST(EngineCore, AWallClockKeepsTheOrderOfAVirtualOne) {
     const schedule::Timeline found = engine.run();
     const double late = engine.pacing_error() / scale;
     const auto is_on_time = [&](double planned, double real) {
-      return real >= planned - 1e-6 / scale && real <= planned + late + 1e-4 / scale;
+      return real >= planned - 1e-6 / scale && real <= planned + late + 1e-6 / scale;
     };
     for (std::size_t v = 0; v < problem->node_count(); ++v) {
       EXPECT_PRED2(is_on_time, expected.nodes[v].start, found.nodes[v].start) << "node " << v;

@@ -119,11 +119,11 @@ TEST(MeasuredCosts, OfAnotherGraphOrOtherDevicesAreRefused) {
   costs.nodes = {{.node = kA, .kind = 0, .seconds = 1e-6}};
   costs.graph_hash ^= 1;
   EXPECT_EQ(test::error_of([&] { problem_with(costs); }),
-            "the costs were measured for another graph");
+            "costs.json: the costs were measured for another graph");
   costs.graph_hash ^= 1;
   costs.kinds = {"V100"};
   EXPECT_EQ(test::error_of([&] { problem_with(costs); }),
-            "the costs were measured on V100, of which machine has none");
+            "costs.json: the costs were measured on V100, of which machine has none");
 }
 
 // Seconds do not mix with times in another unit; where all are measured there is nothing to mix.

@@ -27,6 +27,23 @@ TEST(ProbeTiming, FormsOfAnOpCountAlike) {
   EXPECT_DOUBLE_EQ(target.spread(), 0);  // each as a share of its form's mean
 }
 
+// Of references 1, 1, 1, 1.05, 2, 2, 2, 4 the quarter is 1 (element 2), so that 1.1 is the limit;
+// of the four below it the median is element 2: 1.
+TEST(ProbeTiming, TurnsInSlowPhasesDoNotCount) {
+  const QuietPhases phases({4, 1, 2, 1.05, 2, 1, 2, 1});
+  ProbeTarget target{.op = "add", .forms = std::vector<ProbeCall>(1)};
+  target.turns = {{{{10, 10}}, 1.0, 1.0}, {{{30}}, 1.0, 2.0}, {{{11}}, 1.0, 1.05}};
+  target.keep_quiet(phases);
+  ASSERT_EQ(target.samples[0].size(), 3u);
+  EXPECT_DOUBLE_EQ(target.samples[0][0], 10.0);
+  EXPECT_DOUBLE_EQ(target.samples[0][2], 11.0 / 1.025);
+  // Where all are disturbed the least of them is better than nothing.
+  target.turns = {{{{60}}, 2.0, 4.0}, {{{30}}, 1.0, 2.0}};
+  target.keep_quiet(phases);
+  ASSERT_EQ(target.samples[0].size(), 1u);
+  EXPECT_DOUBLE_EQ(target.samples[0][0], 20.0);
+}
+
 TEST(ProbeTiming, EveryFormAndTheEngineGetSamples) {
   const ProbeTimer timer(2);
   EXPECT_EQ(timer.devices(), 2u);

@@ -166,9 +166,9 @@ TEST(FidelityText, TableAndPicture) {
       judge({{.origin = "heft", .predicted = 1e-3, .rounds = {2e-3, 2e-3}},
              {.origin = "neighbour", .predicted = 3e-3, .rounds = {4e-3, 4e-3}}});
   EXPECT_EQ(fidelity_csv(found),
-            "placement,origin,predicted,measured,min,max,noise\n"
-            "1,heft,0.001,0.002,0.002,0.002,0\n"
-            "2,neighbour,0.003,0.004,0.004,0.004,0\n");
+            "placement,origin,predicted,measured,min,max,noise,moved_bytes\n"
+            "1,heft,0.001,0.002,0.002,0.002,0,0\n"
+            "2,neighbour,0.003,0.004,0.004,0.004,0,0\n");
   const auto problem =
       test::uniform_problem(test::simple_graph({{"a", 1.0}}, {}, 0.0), 2, cost::LinkMode::kFree);
   const std::string picture = fidelity_picture(*problem, found);
