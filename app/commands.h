@@ -18,6 +18,7 @@ void run(const PlaceRequest& request);
 void run(const SimulateRequest& request);
 void run(const RunRequest& request);
 void run(const FidelityRequest& request);
+void run(const TrainRequest& request);
 void run(const CompareRequest& request);
 
 }  // namespace doppler::app

@@ -44,7 +44,7 @@ void add_device_commands(CommandLine& line) {
           },
           "As many devices as are to be busy at once (default: all CPUs)")
       ->type_name("cpu:N");
-  probe->add_flag("--quick", probe_request->quick, "A third of the time, less precise");
+  probe->add_flag("--quick", probe_request->quick, "A quarter of the time, less precise");
   add_output(*probe, "-o,--output", probe_request->output,
              "Write the topology to this file (default: where cpu:N finds it)");
   add_json(*probe, probe_request->json);

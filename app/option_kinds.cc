@@ -126,6 +126,12 @@ void add_threads(CLI::App& app, int& threads) {
       fmt::format("Threads to use (default: all, here {})", threads), "N");
 }
 
+void add_objective(CLI::App& app, schedule::Objective& objective) {
+  add_choice<schedule::Objective>(
+      app, "--objective", kObjectives, [&objective](schedule::Objective o) { objective = o; },
+      "What is minimised (default nominal)", "nominal|robust|any-order");
+}
+
 void add_search(CLI::App& app, SearchOptions& search) {
   add_number<double>(
       app, "--budget", [&search](double s) { search.budget_seconds = s; }, 1e-3, 1e7,
@@ -133,9 +139,7 @@ void add_search(CLI::App& app, SearchOptions& search) {
   add_number<std::uint64_t>(
       app, "--evaluations", [&search](std::uint64_t n) { search.max_evaluations = n; }, 1,
       kMaxEvaluations, "Simulated runs instead: same bits on any number of threads", "N");
-  add_choice<schedule::Objective>(
-      app, "--objective", kObjectives, [&search](schedule::Objective o) { search.objective = o; },
-      "What is minimised (default nominal)", "nominal|robust|any-order");
+  add_objective(app, search.objective);
   add_seed(app, search.seed);
   add_threads(app, search.threads);
 }

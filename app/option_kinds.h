@@ -124,6 +124,7 @@ void add_threads(CLI::App& app, int& threads);
 void add_machine(CLI::App& app, MachineOptions& machine);
 // How a run proceeds.
 void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice);
+void add_objective(CLI::App& app, schedule::Objective& objective);
 void add_search(CLI::App& app, SearchOptions& search);
 void check_budgets(const SearchOptions& search);
 

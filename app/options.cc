@@ -28,6 +28,7 @@ class Parser {
     add_device_commands(line_);
     add_place_commands(line_);
     add_engine_commands(line_);
+    add_train_commands(line_);
   }
 
   std::variant<Request, Text> parse(int argc, const char* const* argv) {

@@ -5,12 +5,14 @@
 #include "app/search_options.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
+#include "doppler/base/file.h"
 #include "doppler/base/units.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/study/describe.h"
 #include "doppler/study/limits.h"
 #include "doppler/study/result_json.h"
 #include "doppler/study/result_text.h"
+#include "doppler/train/policy_placer.h"
 
 namespace doppler::app {
 namespace {
@@ -29,7 +31,13 @@ std::string placement_file(const PlaceRequest& request, const cost::Problem& pro
 }  // namespace
 
 void run(const PlaceRequest& request) {
-  const place::Registry methods = api::default_methods();
+  place::Registry methods = api::default_methods();
+  if (!request.policy.file.empty()) {
+    methods.add(
+        train::make_policy_placer(std::make_shared<const policy::Policy>(policy::read_policy_json(
+                                      request.policy.file, read_file(request.policy.file))),
+                                  request.policy.placer));
+  }
   const place::Placer& method = methods.find(request.method);
   study::RunSettings settings = run_settings(request.search);
 

@@ -53,6 +53,15 @@ void add_place(CommandLine& line) {
   place->add_option("--method", request->method, "A method of `dopp methods`")
       ->type_name("NAME")
       ->capture_default_str();
+  place->add_option("--policy", request->policy.file, "Of --method policy: a file of `dopp train`")
+      ->type_name("FILE");
+  add_number<std::uint64_t>(
+      *place, "--samples", [request](std::uint64_t n) { request->policy.placer.samples = n; }, 1,
+      1'000'000, "Of --method policy: placements tried, the best of which counts (default 64)",
+      "N");
+  add_number<double>(
+      *place, "--finetune", [request](double s) { request->policy.placer.finetune_seconds = s; },
+      0.0, 1e7, "Of --method policy: train on this graph first (default 0)", "SECONDS");
   add_search(*place, request->search);
   add_output(*place, "-o,--output", request->output, "Write the placement to this file");
   add_json(*place, request->json);

@@ -16,6 +16,8 @@
 #include "doppler/study/fidelity.h"
 #include "doppler/study/run_method.h"
 #include "doppler/tra/compile.h"
+#include "doppler/train/policy_placer.h"
+#include "doppler/train/training.h"
 
 namespace doppler::app {
 
@@ -32,6 +34,12 @@ struct SearchOptions {
   std::optional<std::uint64_t> max_evaluations;
   schedule::Objective objective = schedule::Objective::kNominal;
   int threads = 1;
+};
+
+// Of the learned methods.
+struct PolicyOptions {
+  std::string file;  // empty: the one that ships
+  train::PolicyPlacerSettings placer;
 };
 
 struct GraphShowRequest {
@@ -102,6 +110,7 @@ struct PlaceRequest {
   std::string graph;
   MachineOptions machine;
   std::string method = "auto";
+  PolicyOptions policy;
   SearchOptions search;
   std::string output;  // empty: none
   bool json = false;
@@ -138,6 +147,16 @@ struct FidelityRequest {
   std::string picture;  // empty: none
   bool json = false;
 };
+struct TrainRequest {
+  std::vector<std::string> graphs;
+  MachineOptions machine;
+  train::TrainingPlan plan = {.imitation_episodes = 2000};
+  bool imitation = false, simulation = true;  // the stages
+  std::string start;                          // a policy file; empty: none
+  std::string folder;
+  bool resume = false;
+  bool json = false;
+};
 struct CompareRequest {
   std::vector<std::string> graphs;
   MachineOptions machine;
@@ -147,9 +166,10 @@ struct CompareRequest {
   bool json = false;
 };
 
-using Request = std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest,
-                             GraphCompileRequest, GraphConvertRequest, DevicesListRequest,
-                             DevicesShowRequest, DevicesProbeRequest, MethodsRequest, PlaceRequest,
-                             SimulateRequest, RunRequest, FidelityRequest, CompareRequest>;
+using Request =
+    std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
+                 GraphConvertRequest, DevicesListRequest, DevicesShowRequest, DevicesProbeRequest,
+                 MethodsRequest, PlaceRequest, SimulateRequest, RunRequest, FidelityRequest,
+                 TrainRequest, CompareRequest>;
 
 }  // namespace doppler::app

@@ -41,6 +41,8 @@ OUTSIDE = [
      "METIS belongs to the sources of doppler/place only"),
     ("cblas.h", lambda path: path.startswith("doppler/kernel/cpu/") and path.endswith(".cc"),
      "OpenBLAS belongs to the sources of doppler/kernel/cpu only"),
+    ("Eigen/", lambda path: path.startswith(("doppler/nn/", "doppler/policy/", "doppler/train/")),
+     "Eigen belongs to the networks and what is built on them"),
     ("fmt/", lambda path: not (path.startswith("doppler/") and path.endswith(".h")),
      "headers of the library do not include fmt"),
     ("iostream", lambda path: not path.startswith("doppler/"), "the library never prints"),

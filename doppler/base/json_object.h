@@ -50,7 +50,8 @@ class JsonFormatKeys {
     }
     if (key != "version") return false;
     const std::uint64_t version = reader.unsigned_integer(UINT32_MAX);
-    if (version == 0 || version > newest_) {
+    if (version == 0) reader.fail("there is no version 0 of " + std::string(format_));
+    if (version > newest_) {
       reader.fail("version " + std::to_string(version) + " of " + std::string(format_) +
                   " is not known here (the newest is " + std::to_string(newest_) +
                   "): use a newer doppler");

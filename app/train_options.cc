@@ -1,0 +1,87 @@
+// dopp train
+#include <algorithm>
+#include <memory>
+
+#include "app/command_line.h"
+#include "app/option_kinds.h"
+
+namespace doppler::app {
+namespace {
+
+constexpr std::uint64_t kMaxEpisodes = 1'000'000'000;
+
+void read_stages(const std::string& text, TrainRequest& request) {
+  request.imitation = request.simulation = false;
+  std::string rest = text + ",";
+  for (std::size_t comma = rest.find(','); comma != std::string::npos; comma = rest.find(',')) {
+    const std::string name = rest.substr(0, comma);
+    rest.erase(0, comma + 1);
+    bool& stage = name == "imitation" ? request.imitation : request.simulation;
+    if ((name != "imitation" && name != "sim") || stage) {
+      throw ParameterError(
+          fmt::format("--stages: '{}' is not imitation, sim or both with a comma", text));
+    }
+    stage = true;
+  }
+}
+
+}  // namespace
+
+void add_train_commands(CommandLine& line) {
+  const auto request = std::make_shared<TrainRequest>();
+  CLI::App* train =
+      line.add(line.app(), "train", "Train the policies on graphs",
+               "  dopp train graph.json --devices 4xA100 --episodes 20000 -o run\n"
+               "  dopp train a.json b.json --devices 4xP100,8xV100 --stages imitation,sim -o run\n"
+               "  dopp train graph.json --devices 4xA100 --episodes 20000 -o run --resume\n"
+               "  dopp place graph.json --devices 4xA100 --method policy --policy run/policy.json",
+               [request] {
+                 if (!request->simulation && request->plan.imitation_episodes == 0) {
+                   throw ParameterError("--stages imitation needs --imitation-episodes");
+                 }
+                 if (!request->imitation) request->plan.imitation_episodes = 0;
+                 if (!request->simulation) request->plan.episodes = 0;
+                 return *request;
+               });
+  train::TrainingPlan& plan = request->plan;
+  train->add_option("GRAPH", request->graphs, "Graph files")->required()->expected(1, 10'000);
+  add_machine(*train, request->machine);
+  train->add_option("-o,--output", request->folder, "Folder of the training")
+      ->type_name("FOLDER")
+      ->required();
+  train->add_flag("--resume", request->resume, "Go on with the training in that folder");
+  train
+      ->add_option_function<std::string>(
+          "--stages", [request](const std::string& text) { read_stages(text, *request); },
+          "imitation, sim or both (default: sim)")
+      ->type_name("A,B");
+  add_number<std::uint64_t>(
+      *train, "--episodes", [&plan](std::uint64_t n) { plan.episodes = n; }, 1, kMaxEpisodes,
+      "Episodes of stage sim (default 20000)", "N");
+  add_number<std::uint64_t>(
+      *train, "--imitation-episodes", [&plan](std::uint64_t n) { plan.imitation_episodes = n; }, 1,
+      kMaxEpisodes, "Episodes of stage imitation (default 2000)", "N");
+  train->add_option("--teacher", plan.teacher, "The method that is imitated")
+      ->type_name("METHOD")
+      ->capture_default_str();
+  train->add_option("--start", request->start, "Policy to begin with (default: random numbers)")
+      ->type_name("FILE");
+  add_number<std::uint64_t>(
+      *train, "--width", [&plan](std::uint64_t n) { plan.shape.width = n; }, 1, policy::kWidest,
+      "Of embeddings and hidden layers (default 32)", "N");
+  add_number<std::uint64_t>(
+      *train, "--message-rounds", [&plan](std::uint64_t n) { plan.shape.rounds = n; }, 0, 16,
+      "Rounds of message passing (default 3)", "N");
+  add_number<std::uint64_t>(
+      *train, "--batch", [&plan](std::uint64_t n) { plan.learner.batch = n; }, 2, 4096,
+      "Episodes for one update (default 16)", "N");
+  add_number<double>(
+      *train, "--rate", [&plan](double x) { plan.first_rate = x; }, 1e-9, 1.0,
+      "Learning rate to begin with; a tenth in the end (default 0.004)", "X");
+  add_objective(*train, plan.objective);
+  add_seed(*train, plan.seed);
+  add_threads(*train, plan.learner.threads);
+  add_json(*train, request->json);
+}
+
+}  // namespace doppler::app

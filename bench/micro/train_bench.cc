@@ -1,0 +1,59 @@
+// What an episode of training costs on one thread: playing it, simulating it and learning from it.
+#include <benchmark/benchmark.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "doppler/cost/problem.h"
+#include "doppler/device/spec.h"
+#include "doppler/graph/generate/random.h"
+#include "doppler/import/import.h"
+#include "doppler/train/learner.h"
+
+namespace doppler {
+namespace {
+
+std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph) {
+  return std::make_shared<cost::Problem>(
+      std::make_shared<graph::Graph>(std::move(graph)),
+      std::make_shared<device::Topology>(device::topology_from_spec("uniform:4")));
+}
+
+void train(benchmark::State& state, std::shared_ptr<const cost::Problem> problem,
+           std::size_t width) {
+  const policy::Network network({.width = width});
+  Rng rng(1);
+  train::Learner learner(network, {}, network.parameters().random_values(rng));
+  const std::size_t nodes = problem->node_count();
+  train::Task task(std::move(problem), network);
+  std::uint64_t seed = 0;
+  for (auto _ : state) learner.reinforce(task, ++seed, 1e-3);
+  const auto batch = static_cast<double>(train::LearnerSettings{}.batch);
+  state.counters["episodes"] =
+      benchmark::Counter(batch, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["per_node"] = benchmark::Counter(
+      batch * static_cast<double>(nodes),
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+void llama_layer_training(benchmark::State& state) {
+  const std::string path = std::string(DOPPLER_SHARED_GRAPHS) + "/reference/llama_layer.txt";
+  if (!std::filesystem::exists(path)) {
+    state.SkipWithError("the reference graphs are not at hand");
+    return;
+  }
+  train(state, make_problem(import::load_graph(path)), static_cast<std::size_t>(state.range(0)));
+}
+BENCHMARK(llama_layer_training)->Arg(32)->Arg(128)->Unit(benchmark::kMillisecond);
+
+void layered_training(benchmark::State& state) {
+  train(state,
+        make_problem(graph::generate_random({.family = graph::Family::kLayered,
+                                             .nodes = static_cast<std::size_t>(state.range(0)),
+                                             .seed = 7})),
+        policy::NetworkShape{}.width);
+}
+BENCHMARK(layered_training)->Arg(100)->Arg(1000)->Arg(10'000)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace doppler

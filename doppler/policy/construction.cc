@@ -1,0 +1,315 @@
+#include "doppler/policy/construction.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "doppler/place/mean_costs.h"
+
+namespace doppler::policy {
+namespace {
+
+constexpr std::uint32_t kNoMeta = 0xffffffffu;
+
+constexpr std::array<std::string_view, kChoiceFeatures> kNames = {
+    "start", "end",   "ends first",  "free",          "arrival", "idle before",
+    "load",  "nodes", "inputs near", "siblings near", "compute", "same meta-op",
+    "room",  "links", "progress",    "fills a gap"};
+
+// log(1 + x) for x >= 0 to about 1e-4, without a call: the features of all devices at once.
+inline float log1p_roughly(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x + 1.0f);
+  const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
+  const float m = std::bit_cast<float>((bits & 0x007fffffu) | 0x3f800000u) - 1.0f;
+  // log2(1 + m) on [0, 1], exact at both ends.
+  const float log2 =
+      m * (1.4425449f + m * (-0.7181452f + m * (0.4575485f + m * (-0.2779042f + m * 0.0959560f))));
+  return 0.69314718f * (exponent + log2);
+}
+
+}  // namespace
+
+std::string_view choice_feature_name(std::size_t feature) {
+  return kNames[feature];
+}
+
+Construction::Construction(const NodeFeatures& nodes)
+    : nodes_(nodes), problem_(nodes.problem()), devices_(problem_.device_count()) {
+  const std::size_t count = problem_.node_count();
+  const double unit = nodes.time_unit();
+  const place::MeanCosts costs(problem_);
+  compute_.resize(count * problem_.column_count());
+  for (std::size_t v = 0; v < count; ++v) {
+    const double* row = problem_.compute_row(NodeId::of(v));
+    for (std::size_t k = 0; k < problem_.column_count(); ++k) {
+      compute_[v * problem_.column_count() + k] = static_cast<float>(row[k] / unit);
+    }
+  }
+  const auto edges = problem_.edges();
+  edge_weight_.resize(edges.size());
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    edge_weight_[e] = static_cast<float>(costs.transfer(edges[e]) / unit);
+  }
+  weight_in_.assign(count, 0.0f);
+  first_missing_.assign(count, 0);
+  first_arrival_.assign(count * devices_, 0.0f);
+  first_pull_.assign(count * devices_, 0.0f);
+  for (std::size_t v = 0; v < count; ++v) {
+    for (const std::uint32_t position : problem_.awaited_edges(NodeId::of(v))) {
+      const cost::Problem::Edge& edge = edges[position];
+      weight_in_[v] += edge_weight_[position];
+      if (problem_.graph().producer(edge.tensor).valid()) {
+        ++first_missing_[v];
+        continue;
+      }
+      const DeviceId home = problem_.home(edge.tensor);
+      first_pull_[v * devices_ + home.index()] += edge_weight_[position];
+      for (std::size_t d = 0; d < devices_; ++d) {
+        if (d == home.index()) continue;
+        float& arrival = first_arrival_[v * devices_ + d];
+        arrival = std::max(
+            arrival,
+            static_cast<float>(problem_.transfer_time(edge, home, DeviceId::of(d)) / unit));
+      }
+    }
+  }
+  const graph::Graph& graph = problem_.graph();
+  meta_of_.assign(count, kNoMeta);
+  std::vector<float> meta_size(graph.meta_op_names().size(), 0.0f);
+  for (std::size_t v = 0; v < count; ++v) {
+    if (const auto meta = graph.meta_op(NodeId::of(v))) {
+      meta_of_[v] = meta->meta_op;
+      meta_size[meta->meta_op] += 1.0f;
+    }
+  }
+  for (const float size : meta_size) {
+    meta_share_.push_back(size > 0.0f ? static_cast<float>(devices_) / size : 0.0f);
+  }
+  fair_load_ = static_cast<float>(
+      std::max(1e-9, nodes.total_compute() / unit / static_cast<double>(devices_)));
+  fair_count_ = static_cast<float>(static_cast<double>(count) / static_cast<double>(devices_));
+
+  // Against the mean over all pairs; one part in a hundred of all is enough where there are many.
+  nearness_.assign(devices_, 0.0f);
+  if (devices_ > 1 && !problem_.all_transfers_given()) {
+    const std::size_t step = std::max<std::size_t>(1, devices_ / 64);
+    double sum = 0.0;
+    for (std::size_t d = 0; d < devices_; ++d) {
+      double seconds_per_byte = 0.0;
+      int seen = 0;
+      for (std::size_t from = d % step; from < devices_; from += step) {
+        if (from == d) continue;
+        seconds_per_byte += 1.0 / problem_.link(DeviceId::of(from), DeviceId::of(d)).bandwidth;
+        ++seen;
+      }
+      nearness_[d] = static_cast<float>(seconds_per_byte / std::max(1, seen));
+      sum += nearness_[d];
+    }
+    const auto mean = static_cast<float>(sum / static_cast<double>(devices_));
+    for (float& value : nearness_) value = mean > 0.0f ? std::log(value / mean) : 0.0f;
+  }
+
+  features_.resize(devices_ * kChoiceFeatures);
+  may_take_.resize(devices_);
+  start_.resize(devices_);
+  end_.resize(devices_);
+  affinity_.resize(devices_);
+}
+
+void Construction::begin() {
+  arrival_ = first_arrival_;
+  pull_ = first_pull_;
+  missing_ = first_missing_;
+  free_.assign(devices_, 0.0f);
+  load_.assign(devices_, 0.0f);
+  count_.assign(devices_, 0.0f);
+  meta_count_.assign(meta_share_.size() * devices_, 0.0f);
+  if (problem_.constrained()) unit_device_.assign(problem_.unit_count(), DeviceId());
+  placed_ = 0;
+  new_candidates_.clear();
+  for (std::size_t v = 0; v < missing_.size(); ++v) {
+    if (missing_[v] == 0) new_candidates_.push_back(static_cast<std::uint32_t>(v));
+  }
+  if (!problem_.memory_can_bind()) return;
+  const graph::Graph& graph = problem_.graph();
+  used_bytes_.assign(devices_, 0.0);
+  room_share_.assign(devices_, 1.0);
+  needed_bytes_.assign(devices_, 0.0);
+  has_copy_.assign(problem_.tensor_count() * devices_, 0);
+  readers_left_.resize(problem_.tensor_count());
+  for (std::size_t t = 0; t < problem_.tensor_count(); ++t) {
+    readers_left_[t] = static_cast<std::uint32_t>(graph.consumers(TensorId::of(t)).size());
+  }
+}
+
+void Construction::look(NodeId node) {
+  const std::size_t v = node.index();
+  const float* arrival = &arrival_[v * devices_];
+  const float* pull = &pull_[v * devices_];
+  const float* compute = &compute_[v * problem_.column_count()];
+  constexpr float kNever = std::numeric_limits<float>::max();
+
+  // Weight of the other inputs of the node's consumers, where they lie.
+  std::fill(affinity_.begin(), affinity_.end(), 0.0f);
+  float sibling_weight = 0.0f;
+  const std::uint32_t first = problem_.edge_offsets()[v];
+  const auto edges = problem_.edges_from(node);
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const std::size_t consumer = edges[e].consumer.index();
+    sibling_weight += weight_in_[consumer] - edge_weight_[first + e];
+    const float* near = &pull_[consumer * devices_];
+    for (std::size_t d = 0; d < devices_; ++d) affinity_[d] += near[d];
+  }
+  const float per_sibling = sibling_weight > 1e-6f ? 1.0f / sibling_weight : 0.0f;
+  const float per_input = weight_in_[v] > 1e-6f ? 1.0f / weight_in_[v] : 0.0f;
+
+  const bool constrained = problem_.constrained();
+  const DeviceId forced = constrained ? unit_device_[problem_.unit_of(node)] : DeviceId();
+  float first_start = kNever, first_end = kNever, first_free = kNever, first_arrival = kNever,
+        least_compute = kNever;
+  for (std::size_t d = 0; d < devices_; ++d) {
+    const DeviceId device = DeviceId::of(d);
+    const float needed = compute[problem_.column(device)];
+    may_take_[d] =
+        !constrained || (forced.valid() ? forced == device : problem_.allowed(node, device));
+    start_[d] = std::max(free_[d], arrival[d]);
+    end_[d] = start_[d] + needed;
+    if (!may_take_[d]) continue;
+    first_start = std::min(first_start, start_[d]);
+    first_end = std::min(first_end, end_[d]);
+    first_free = std::min(first_free, free_[d]);
+    first_arrival = std::min(first_arrival, arrival[d]);
+    least_compute = std::min(least_compute, needed);
+  }
+  if (problem_.memory_can_bind()) look_at_memory(node);
+
+  const float* same_meta = meta_of_[v] == kNoMeta ? nullptr : &meta_count_[meta_of_[v] * devices_];
+  const float meta_share = same_meta ? meta_share_[meta_of_[v]] : 0.0f;
+  const float progress = static_cast<float>(placed_) / static_cast<float>(missing_.size());
+  for (std::size_t d = 0; d < devices_; ++d) {
+    const float needed = compute[problem_.column(DeviceId::of(d))];
+    float* row = &features_[d * kChoiceFeatures];
+    row[0] = log1p_roughly(std::max(0.0f, start_[d] - first_start));
+    row[1] = log1p_roughly(std::max(0.0f, end_[d] - first_end));
+    row[2] = end_[d] <= first_end ? 1.0f : 0.0f;
+    row[3] = log1p_roughly(std::max(0.0f, free_[d] - first_free));
+    row[4] = log1p_roughly(std::max(0.0f, arrival[d] - first_arrival));
+    row[5] = log1p_roughly(start_[d] - free_[d]);
+    row[6] = load_[d] / fair_load_;
+    row[7] = count_[d] / fair_count_;
+    row[8] = pull[d] * per_input;
+    row[9] = affinity_[d] * per_sibling;
+    row[10] =
+        least_compute > 0.0f ? log1p_roughly(std::max(0.0f, needed / least_compute - 1.0f)) : 0.0f;
+    row[11] = same_meta ? same_meta[d] * meta_share : 0.0f;
+    row[12] = problem_.memory_can_bind() ? static_cast<float>(room_share_[d]) : 1.0f;
+    row[13] = nearness_[d];
+    row[14] = progress;
+    row[15] = arrival[d] <= free_[d] ? 1.0f : 0.0f;
+    // A device that cannot run the node at all has no times.
+    if (!may_take_[d]) std::fill(row, row + kChoiceFeatures, 0.0f);
+  }
+}
+
+void Construction::place(NodeId node, DeviceId device) {
+  const std::size_t v = node.index(), d = device.index();
+  const float needed = compute_[v * problem_.column_count() + problem_.column(device)];
+  const float end = std::max(free_[d], arrival_[v * devices_ + d]) + needed;
+  free_[d] = end;
+  load_[d] += needed;
+  count_[d] += 1.0f;
+  if (meta_of_[v] != kNoMeta) meta_count_[meta_of_[v] * devices_ + d] += 1.0f;
+  if (problem_.constrained()) unit_device_[problem_.unit_of(node)] = device;
+  ++placed_;
+  new_candidates_.clear();
+  const std::uint32_t first = problem_.edge_offsets()[v];
+  const auto edges = problem_.edges_from(node);
+  const double unit = nodes_.time_unit();
+  for (std::size_t e = 0; e < edges.size(); ++e) {
+    const cost::Problem::Edge& edge = edges[e];
+    const std::size_t consumer = edge.consumer.index();
+    float* arrival = &arrival_[consumer * devices_];
+    pull_[consumer * devices_ + d] += edge_weight_[first + e];
+    if (!problem_.transfer_by_bytes(edge.tensor)) {
+      const float later = end + static_cast<float>(edge.amount / unit);
+      for (std::size_t to = 0; to < devices_; ++to) {
+        arrival[to] = std::max(arrival[to], to == d ? end : later);
+      }
+    } else {
+      for (std::size_t to = 0; to < devices_; ++to) {
+        const double transfer =
+            to == d ? 0.0 : problem_.transfer_time(true, edge.amount, device, DeviceId::of(to));
+        arrival[to] = std::max(arrival[to], end + static_cast<float>(transfer / unit));
+      }
+    }
+    if (--missing_[consumer] == 0) new_candidates_.push_back(edge.consumer.value());
+  }
+  if (problem_.memory_can_bind()) place_in_memory(node, device);
+}
+
+void Construction::look_at_memory(NodeId node) {
+  const graph::Graph& graph = problem_.graph();
+  double results = 0.0;
+  for (const TensorId tensor : graph.outputs(node)) {
+    if (!graph.updates(tensor).valid()) results += problem_.bytes(tensor);
+  }
+  std::fill(needed_bytes_.begin(), needed_bytes_.end(), results);
+  const auto operands = graph.inputs(node);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (std::find(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i),
+                  operands[i]) != operands.begin() + static_cast<std::ptrdiff_t>(i)) {
+      continue;
+    }
+    const std::uint8_t* copies = &has_copy_[operands[i].index() * devices_];
+    for (std::size_t d = 0; d < devices_; ++d) {
+      if (!copies[d]) needed_bytes_[d] += problem_.bytes(operands[i]);
+    }
+  }
+  bool any = false;
+  std::size_t roomiest = devices_;
+  double most_room = -cost::kInfinity;
+  for (std::size_t d = 0; d < devices_; ++d) {
+    const double capacity = problem_.capacity_bytes(DeviceId::of(d));
+    const double room = capacity - used_bytes_[d] - needed_bytes_[d];
+    room_share_[d] = std::clamp(room / capacity, -1.0, 1.0);
+    if (!may_take_[d]) continue;
+    any |= room >= 0.0;
+    if (room > most_room) {
+      most_room = room;
+      roomiest = d;
+    }
+  }
+  for (std::size_t d = 0; d < devices_; ++d) {
+    if (may_take_[d]) may_take_[d] = any ? room_share_[d] >= 0.0 : d == roomiest;
+  }
+}
+
+void Construction::place_in_memory(NodeId node, DeviceId device) {
+  const graph::Graph& graph = problem_.graph();
+  const std::size_t d = device.index();
+  used_bytes_[d] += needed_bytes_[d];
+  for (const TensorId tensor : graph.outputs(node)) {
+    has_copy_[tensor.index() * devices_ + d] = 1;
+  }
+  for (const TensorId tensor : graph.inputs(node)) has_copy_[tensor.index() * devices_ + d] = 1;
+  // What nobody reads any more goes; inputs, parameters and outputs stay.
+  const auto operands = graph.inputs(node);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const TensorId tensor = operands[i];
+    if (std::find(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i), tensor) !=
+        operands.begin() + static_cast<std::ptrdiff_t>(i)) {
+      continue;
+    }
+    if (--readers_left_[tensor.index()] > 0 || graph.role(tensor) != graph::TensorRole::kValue ||
+        graph.is_output(tensor) || graph.updates(tensor).valid()) {
+      continue;
+    }
+    for (std::size_t on = 0; on < devices_; ++on) {
+      if (has_copy_[tensor.index() * devices_ + on]) used_bytes_[on] -= problem_.bytes(tensor);
+    }
+  }
+}
+
+}  // namespace doppler::policy

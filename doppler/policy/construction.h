@@ -1,0 +1,82 @@
+// A placement while it is built, node after node, and what a policy sees of the choice of a device:
+// how soon the node could run there, what is near, what is loaded.
+//
+// Times are estimates of a list scheduler: transfers take their uncontended time and nodes run in
+// the order in which they are placed. They are features, not results.
+//
+// Not thread safe; one object serves one placement after another without allocating.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "doppler/policy/node_features.h"
+
+namespace doppler::policy {
+
+inline constexpr std::size_t kChoiceFeatures = 16;
+std::string_view choice_feature_name(std::size_t feature);
+
+class Construction {
+ public:
+  // `nodes` must outlive this object.
+  explicit Construction(const NodeFeatures& nodes);
+
+  std::size_t device_count() const { return devices_; }
+
+  // Nothing is placed.
+  void begin();
+  // Nodes that became candidates, all their producers being placed, since begin() or the last
+  // place().
+  std::span<const std::uint32_t> new_candidates() const { return new_candidates_; }
+
+  // Looks at a candidate: features of every device, one row after the other, and which devices may
+  // take it. At least one may: where memory would run out on all, the one with the most room.
+  void look(NodeId node);
+  std::span<const float> features() const { return features_; }
+  std::span<const std::uint8_t> may_take() const { return may_take_; }
+
+  // REQUIRES: look(node) was the last to be looked at.
+  void place(NodeId node, DeviceId device);
+
+ private:
+  // The memory that a placement in this order takes if nodes ran one after the other.
+  void look_at_memory(NodeId node);
+  void place_in_memory(NodeId node, DeviceId device);
+
+  const NodeFeatures& nodes_;
+  const cost::Problem& problem_;
+  const std::size_t devices_;
+  // Times in units of NodeFeatures::time_unit().
+  std::vector<float> compute_;          // by node and column of the problem's table
+  std::vector<float> edge_weight_;      // by edge: mean transfer time
+  std::vector<float> weight_in_;        // by node: sum over what it waits for
+  std::vector<std::uint32_t> meta_of_;  // by node; kNoMeta: none
+  std::vector<float> meta_share_;       // by meta-op: devices / nodes
+  std::vector<float> nearness_;         // by device: how slow its links are against the others'
+  std::vector<float> first_arrival_, first_pull_;  // as below, before anything is placed
+  std::vector<std::uint32_t> first_missing_;
+  float fair_load_ = 1.0f, fair_count_ = 1.0f;
+
+  std::vector<float> arrival_;  // by node and device: when what is placed could be there
+  std::vector<float> pull_;     // by node and device: weight of its inputs that lie there
+  std::vector<float> free_;     // by device: when its last node ends
+  std::vector<float> load_, count_;
+  std::vector<float> meta_count_;       // by meta-op and device
+  std::vector<std::uint32_t> missing_;  // by node: edges from producers that are not placed
+  std::vector<DeviceId> unit_device_;   // by unit; invalid: not placed
+  std::vector<std::uint32_t> new_candidates_;
+  std::size_t placed_ = 0;
+  std::vector<float> features_;
+  std::vector<std::uint8_t> may_take_;
+  std::vector<float> start_, end_, affinity_;  // scratch of look(), by device
+
+  // Only where memory can bind.
+  std::vector<double> used_bytes_, room_share_, needed_bytes_;  // by device
+  std::vector<std::uint32_t> readers_left_;                     // by tensor
+  std::vector<std::uint8_t> has_copy_;                          // by tensor and device
+};
+
+}  // namespace doppler::policy

@@ -1,0 +1,240 @@
+#include "doppler/policy/network.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace doppler::policy {
+namespace {
+
+// Scores of SEL stay within this: those that grow without bound make imitation diverge.
+constexpr double kLargestScore = 10.0;
+
+nn::Dense no_offset(nn::ParameterTable& table, const std::string& name, std::size_t inputs,
+                    std::size_t outputs) {
+  return {table, name, inputs, outputs, nn::Offset::kNone};
+}
+
+template <class T>
+void apply_leaky_relu(nn::Matrix<T>& values) {
+  values = values.unaryExpr([](T x) { return nn::leaky_relu(x); });
+}
+// The derivative by the argument, from that by the result.
+template <class T>
+nn::Matrix<T> before_leaky_relu(const nn::Matrix<T>& result, const nn::Matrix<T>& d_result) {
+  return d_result.binaryExpr(result, [](T d, T y) { return d * nn::leaky_slope(y); });
+}
+
+// Means of embeddings along ways that each go from a node to next[node], until that is the node
+// itself. `order` has a node after the next one of its way.
+template <class T, class Order>
+void mean_along(const std::vector<std::uint32_t>& next, const Order& order, const nn::Matrix<T>& in,
+                nn::Matrix<T>& out, std::vector<T>& lengths) {
+  out = in;
+  lengths.assign(next.size(), T(1));
+  for (const std::size_t v : order) {
+    if (next[v] == v) continue;
+    out.row(static_cast<Eigen::Index>(v)) += out.row(next[v]);
+    lengths[v] += lengths[next[v]];
+  }
+  for (std::size_t v = 0; v < next.size(); ++v) {
+    out.row(static_cast<Eigen::Index>(v)) /= lengths[v];
+  }
+}
+
+std::vector<std::size_t> forward_order(const NodeFeatures& nodes) {
+  std::vector<std::size_t> order;
+  for (const NodeId node : nodes.problem().graph().topological_order()) {
+    order.push_back(node.index());
+  }
+  return order;
+}
+
+template <class T>
+void add_gradients_along(const std::vector<std::uint32_t>& next,
+                         const std::vector<std::size_t>& order, nn::Matrix<T> d_out,
+                         nn::Matrix<T>& d_in) {
+  std::vector<T> lengths(next.size(), T(1));
+  for (const std::size_t v : order) {
+    if (next[v] != v) lengths[v] += lengths[next[v]];
+  }
+  for (std::size_t v = 0; v < next.size(); ++v) {
+    d_out.row(static_cast<Eigen::Index>(v)) /= lengths[v];
+  }
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const std::size_t v = order[i];
+    if (next[v] != v) d_out.row(next[v]) += d_out.row(static_cast<Eigen::Index>(v));
+  }
+  d_in += d_out;
+}
+
+}  // namespace
+
+template <class T>
+void EncodedGradients<T>::clear(std::size_t nodes, std::size_t width) {
+  scores.assign(nodes, T(0));
+  choice_base.setZero(static_cast<Eigen::Index>(nodes), static_cast<Eigen::Index>(width));
+  choice_share.setZero(static_cast<Eigen::Index>(nodes), static_cast<Eigen::Index>(width));
+}
+
+template <class T>
+void EncodedGradients<T>::add(const EncodedGradients& other) {
+  for (std::size_t v = 0; v < scores.size(); ++v) scores[v] += other.scores[v];
+  choice_base += other.choice_base;
+  choice_share += other.choice_share;
+}
+
+Network::Network(NetworkShape shape)
+    : shape_(shape),
+      enter_(table_, "enter", kNodeFeatures, shape.width),
+      sel_own_(table_, "sel.own", shape.width, shape.width),
+      sel_ahead_(no_offset(table_, "sel.ahead", shape.width, shape.width)),
+      sel_behind_(no_offset(table_, "sel.behind", shape.width, shape.width)),
+      sel_raw_(no_offset(table_, "sel.raw", kNodeFeatures, shape.width)),
+      sel_score_(table_, "sel.score", shape.width, 1, nn::Offset::kNone, 0.1),
+      plc_own_(table_, "plc.own", shape.width, shape.width),
+      plc_raw_(no_offset(table_, "plc.raw", kNodeFeatures, shape.width)),
+      plc_share_(no_offset(table_, "plc.share", shape.width, shape.width)),
+      plc_features_(no_offset(table_, "plc.features", kChoiceFeatures, shape.width)),
+      plc_score_(table_, "plc.score", shape.width, 1, nn::Offset::kNone, 0.1) {
+  for (std::size_t k = 0; k < shape.rounds; ++k) {
+    const std::string name = "round" + std::to_string(k);
+    nn::Dense own(table_, name + ".own", shape.width, shape.width, nn::Offset::kAdded, 0.5);
+    nn::Dense producers(table_, name + ".producers", shape.width, shape.width, nn::Offset::kNone,
+                        0.5);
+    nn::Dense consumers(table_, name + ".consumers", shape.width, shape.width, nn::Offset::kNone,
+                        0.5);
+    rounds_.push_back({own, producers, consumers});
+  }
+}
+
+template <class T>
+void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
+                     Encoded<T>& encoded) const {
+  const auto rows = static_cast<Eigen::Index>(nodes.node_count());
+  const auto width = static_cast<Eigen::Index>(shape_.width);
+  encoded.raw = nodes.values().template cast<T>();
+  encoded.embeddings.resize(shape_.rounds + 1);
+  encoded.from_producers.resize(shape_.rounds);
+  encoded.from_consumers.resize(shape_.rounds);
+  encoded.messages.resize(shape_.rounds);
+
+  nn::Matrix<T>& first = encoded.embeddings[0];
+  first.setZero(rows, width);
+  enter_.add(parameters, encoded.raw, first);
+  apply_leaky_relu(first);
+  for (std::size_t k = 0; k < shape_.rounds; ++k) {
+    const nn::Matrix<T>& in = encoded.embeddings[k];
+    nodes.producers().mean(in, encoded.from_producers[k]);
+    nodes.consumers().mean(in, encoded.from_consumers[k]);
+    nn::Matrix<T>& message = encoded.messages[k];
+    message.setZero(rows, width);
+    rounds_[k].own.add(parameters, in, message);
+    rounds_[k].producers.add(parameters, encoded.from_producers[k], message);
+    rounds_[k].consumers.add(parameters, encoded.from_consumers[k], message);
+    apply_leaky_relu(message);
+    encoded.embeddings[k + 1] = in + message;
+  }
+  const nn::Matrix<T>& last = encoded.embeddings.back();
+
+  std::vector<std::size_t> order = forward_order(nodes);
+  std::vector<T> lengths;
+  mean_along(nodes.behind(), order, last, encoded.behind, lengths);
+  std::reverse(order.begin(), order.end());
+  mean_along(nodes.ahead(), order, last, encoded.ahead, lengths);
+  encoded.hidden.setZero(rows, width);
+  sel_own_.add(parameters, last, encoded.hidden);
+  sel_ahead_.add(parameters, encoded.ahead, encoded.hidden);
+  sel_behind_.add(parameters, encoded.behind, encoded.hidden);
+  sel_raw_.add(parameters, encoded.raw, encoded.hidden);
+  apply_leaky_relu(encoded.hidden);
+  nn::Matrix<T> scores = nn::Matrix<T>::Zero(rows, 1);
+  sel_score_.add(parameters, encoded.hidden, scores);
+  encoded.scores.resize(nodes.node_count());
+  for (std::size_t v = 0; v < encoded.scores.size(); ++v) {
+    encoded.scores[v] =
+        T(kLargestScore) * std::tanh(scores(static_cast<Eigen::Index>(v), 0) / T(kLargestScore));
+  }
+
+  encoded.choice_base.setZero(rows, width);
+  plc_own_.add(parameters, last, encoded.choice_base);
+  plc_raw_.add(parameters, encoded.raw, encoded.choice_base);
+  encoded.choice_share.setZero(rows, width);
+  plc_share_.add(parameters, last, encoded.choice_share);
+  // So that the sum on a device is of the same size for any number of nodes.
+  encoded.choice_share *= static_cast<T>(nodes.problem().device_count()) /
+                          static_cast<T>(std::max<std::size_t>(1, nodes.node_count()));
+}
+
+template <class T>
+void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
+                            const Encoded<T>& encoded, const EncodedGradients<T>& d_encoded,
+                            std::span<T> gradients) const {
+  const nn::Matrix<T>& last = encoded.embeddings.back();
+  nn::Matrix<T> d_last = nn::Matrix<T>::Zero(last.rows(), last.cols());
+
+  plc_own_.add_gradients(parameters, last, d_encoded.choice_base, gradients, &d_last);
+  plc_raw_.add_gradients<T>(parameters, encoded.raw, d_encoded.choice_base, gradients, nullptr);
+  const nn::Matrix<T> d_share =
+      d_encoded.choice_share * (static_cast<T>(nodes.problem().device_count()) /
+                                static_cast<T>(std::max<std::size_t>(1, nodes.node_count())));
+  plc_share_.add_gradients(parameters, last, d_share, gradients, &d_last);
+
+  nn::Matrix<T> d_scores(last.rows(), 1);
+  for (std::size_t v = 0; v < encoded.scores.size(); ++v) {
+    const T bounded = encoded.scores[v] / T(kLargestScore);
+    d_scores(static_cast<Eigen::Index>(v), 0) = d_encoded.scores[v] * (T(1) - bounded * bounded);
+  }
+  nn::Matrix<T> d_hidden = nn::Matrix<T>::Zero(last.rows(), last.cols());
+  sel_score_.add_gradients(parameters, encoded.hidden, d_scores, gradients, &d_hidden);
+  d_hidden = before_leaky_relu(encoded.hidden, d_hidden);
+  nn::Matrix<T> d_ahead = nn::Matrix<T>::Zero(last.rows(), last.cols()), d_behind = d_ahead;
+  sel_own_.add_gradients(parameters, last, d_hidden, gradients, &d_last);
+  sel_ahead_.add_gradients(parameters, encoded.ahead, d_hidden, gradients, &d_ahead);
+  sel_behind_.add_gradients(parameters, encoded.behind, d_hidden, gradients, &d_behind);
+  sel_raw_.add_gradients<T>(parameters, encoded.raw, d_hidden, gradients, nullptr);
+  std::vector<std::size_t> order = forward_order(nodes);
+  add_gradients_along(nodes.behind(), order, std::move(d_behind), d_last);
+  std::reverse(order.begin(), order.end());
+  add_gradients_along(nodes.ahead(), order, std::move(d_ahead), d_last);
+
+  for (std::size_t k = shape_.rounds; k-- > 0;) {
+    const nn::Matrix<T>& in = encoded.embeddings[k];
+    const nn::Matrix<T> d_message = before_leaky_relu(encoded.messages[k], d_last);
+    nn::Matrix<T> d_producers = nn::Matrix<T>::Zero(in.rows(), in.cols()),
+                  d_consumers = d_producers;
+    rounds_[k].own.add_gradients(parameters, in, d_message, gradients, &d_last);
+    rounds_[k].producers.add_gradients(parameters, encoded.from_producers[k], d_message, gradients,
+                                       &d_producers);
+    rounds_[k].consumers.add_gradients(parameters, encoded.from_consumers[k], d_message, gradients,
+                                       &d_consumers);
+    nodes.producers().add_gradients(d_producers, d_last);
+    nodes.consumers().add_gradients(d_consumers, d_last);
+  }
+  enter_.add_gradients<T>(parameters, encoded.raw, before_leaky_relu(encoded.embeddings[0], d_last),
+                          gradients, nullptr);
+}
+
+template <class T>
+ChoiceLayers<T> Network::choice_layers(std::span<const T> parameters, std::size_t devices,
+                                       std::span<const float> features, std::span<T> hidden) const {
+  return {.devices = devices,
+          .width = shape_.width,
+          .features = features.data(),
+          .weights = plc_features_.weights(parameters).data(),
+          .last = plc_score_.weights(parameters).data(),
+          .hidden = hidden.data()};
+}
+
+#define DOPPLER_NETWORK_OF(T)                                                                      \
+  template struct EncodedGradients<T>;                                                             \
+  template void Network::encode(std::span<const T>, const NodeFeatures&, Encoded<T>&) const;       \
+  template void Network::add_gradients(std::span<const T>, const NodeFeatures&, const Encoded<T>&, \
+                                       const EncodedGradients<T>&, std::span<T>) const;            \
+  template ChoiceLayers<T> Network::choice_layers(std::span<const T>, std::size_t,                 \
+                                                  std::span<const float>, std::span<T>) const;
+DOPPLER_NETWORK_OF(float)
+DOPPLER_NETWORK_OF(double)
+#undef DOPPLER_NETWORK_OF
+
+}  // namespace doppler::policy

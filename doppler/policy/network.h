@@ -1,0 +1,104 @@
+// The two policies as one network.
+//
+// An encoder passes messages along the graph, in both directions, a few rounds. From a node's
+// embedding, the means of those along its longest ways to an exit and from an entry, and its raw
+// features SEL gives it one score. From the embedding, the sum of those already on a device and the
+// features of the choice PLC gives the device a score. All but the last depend on the graph alone,
+// so they are computed once for any number of episodes, and a step of one costs a few hundred
+// multiplications per device.
+//
+// A network has no state besides its shape: parameters are the caller's. The scalar is float;
+// double serves to check gradients.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "doppler/nn/dense.h"
+#include "doppler/nn/matrix.h"
+#include "doppler/nn/parameters.h"
+#include "doppler/policy/choice_layers.h"
+#include "doppler/policy/construction.h"
+#include "doppler/policy/node_features.h"
+
+namespace doppler::policy {
+
+inline constexpr std::size_t kWidest = 1024;
+
+struct NetworkShape {
+  std::size_t width = 32;  // up to kWidest
+  std::size_t rounds = 3;  // of message passing; 0: none
+
+  friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
+};
+
+// What the graph alone decides.
+template <class T>
+struct Encoded {
+  std::vector<T> scores;       // of SEL, by node
+  nn::Matrix<T> choice_base;   // by node: what PLC's hidden layer gets from it
+  nn::Matrix<T> choice_share;  // by node: what a device's other choices get once it is placed there
+
+  // For the way back.
+  nn::Matrix<T> raw;
+  std::vector<nn::Matrix<T>> embeddings;  // before the first round, after each
+  std::vector<nn::Matrix<T>> from_producers, from_consumers, messages;  // by round
+  nn::Matrix<T> ahead, behind;                                          // means along the ways
+  nn::Matrix<T> hidden;                                                 // of SEL
+};
+
+// Derivatives by what Encoded holds.
+template <class T>
+struct EncodedGradients {
+  std::vector<T> scores;
+  nn::Matrix<T> choice_base, choice_share;
+
+  void clear(std::size_t nodes, std::size_t width);
+  void add(const EncodedGradients& other);
+};
+
+class Network {
+ public:
+  explicit Network(NetworkShape shape);
+
+  const NetworkShape& shape() const { return shape_; }
+  const nn::ParameterTable& parameters() const { return table_; }
+
+  template <class T>
+  void encode(std::span<const T> parameters, const NodeFeatures& nodes, Encoded<T>& encoded) const;
+  // Adds to the gradients of the parameters.
+  template <class T>
+  void add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
+                     const Encoded<T>& encoded, const EncodedGradients<T>& d_encoded,
+                     std::span<T> gradients) const;
+
+  // PLC's layers, for one choice. `hidden` has a row for each device.
+  template <class T>
+  ChoiceLayers<T> choice_layers(std::span<const T> parameters, std::size_t devices,
+                                std::span<const float> features, std::span<T> hidden) const;
+  // Where the derivatives by their parameters go.
+  template <class T>
+  T* choice_weights(std::span<T> gradients) const {
+    return plc_features_.weights(gradients).data();
+  }
+  template <class T>
+  T* choice_last(std::span<T> gradients) const {
+    return plc_score_.weights(gradients).data();
+  }
+
+ private:
+  struct Round {
+    nn::Dense own, producers, consumers;
+  };
+
+  NetworkShape shape_;
+  nn::ParameterTable table_;
+  nn::Dense enter_;
+  std::vector<Round> rounds_;
+  nn::Dense sel_own_, sel_ahead_, sel_behind_, sel_raw_, sel_score_;
+  nn::Dense plc_own_, plc_raw_, plc_share_, plc_features_, plc_score_;
+};
+
+}  // namespace doppler::policy

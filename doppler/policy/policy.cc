@@ -1,0 +1,190 @@
+#include "doppler/policy/policy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "doppler/base/base64.h"
+#include "doppler/base/error.h"
+#include "doppler/base/hash.h"
+#include "doppler/base/json_object.h"
+#include "doppler/base/json_reader.h"
+#include "doppler/base/json_writer.h"
+
+namespace doppler::policy {
+namespace {
+
+constexpr std::string_view kFormat = "doppler.policy";
+constexpr std::uint64_t kVersion = 1;
+constexpr std::size_t kMostRounds = 64;
+
+// Positions of node_features.h whose values are the same for all nodes of a problem.
+constexpr Eigen::Index kParallelism = 10, kTraffic = 12;
+
+struct NamedRange {
+  std::string_view name;
+  std::string_view what;
+  Range Domain::*range;
+  double margin;  // beyond the range that still counts as seen
+};
+constexpr NamedRange kRanges[] = {
+    {"log_nodes", "number of nodes", &Domain::log_nodes, 0.7},
+    {"log_devices", "number of devices", &Domain::log_devices, 0.7},
+    {"traffic", "share of traffic", &Domain::traffic, 0.5},
+    {"parallelism", "parallelism", &Domain::parallelism, 0.7},
+    {"device_spread", "spread of device speeds", &Domain::device_spread, 0.7},
+};
+
+double value_of(const NodeFeatures& nodes, Range Domain::*range) {
+  const cost::Problem& problem = nodes.problem();
+  if (range == &Domain::log_nodes) return std::log(static_cast<double>(nodes.node_count()));
+  if (range == &Domain::log_devices) return std::log(static_cast<double>(problem.device_count()));
+  if (range == &Domain::traffic) return nodes.values()(0, kTraffic);
+  if (range == &Domain::parallelism) return nodes.values()(0, kParallelism);
+  double spread = 0.0;
+  for (std::size_t v = 0; v < nodes.node_count(); ++v) {
+    spread =
+        std::max(spread, static_cast<double>(nodes.values()(static_cast<Eigen::Index>(v), 14)));
+  }
+  return spread;
+}
+
+// Changes with what the network is fed: parameters for other features mean nothing here.
+std::uint64_t feature_hash() {
+  Hasher hasher;
+  for (std::size_t f = 0; f < kNodeFeatures; ++f) hasher.add_bytes(node_feature_name(f));
+  for (std::size_t f = 0; f < kChoiceFeatures; ++f) hasher.add_bytes(choice_feature_name(f));
+  return hasher.value();
+}
+
+std::uint64_t checksum(const Policy& policy) {
+  Hasher hasher;
+  hasher.add(static_cast<std::uint64_t>(policy.shape.width));
+  hasher.add(static_cast<std::uint64_t>(policy.shape.rounds));
+  hasher.add_span(std::span<const float>(policy.parameters));
+  return hasher.value();
+}
+
+}  // namespace
+
+void Range::include(double value) {
+  low = std::min(low, value);
+  high = std::max(high, value);
+}
+bool Range::contains(double value, double margin) const {
+  return value >= low - margin && value <= high + margin;
+}
+
+void Domain::include(const NodeFeatures& nodes) {
+  for (const NamedRange& named : kRanges) {
+    const double value = value_of(nodes, named.range);
+    if (empty) this->*named.range = {value, value};
+    (this->*named.range).include(value);
+  }
+  empty = false;
+}
+
+std::string Domain::stranger(const NodeFeatures& nodes) const {
+  std::string words;
+  if (empty || nodes.node_count() == 0) return words;
+  for (const NamedRange& named : kRanges) {
+    if ((this->*named.range).contains(value_of(nodes, named.range), named.margin)) continue;
+    words += (words.empty() ? "" : ", ") + std::string(named.what);
+  }
+  return words;
+}
+
+std::string write_policy_json(const Policy& policy) {
+  JsonWriter json;
+  json.begin_object().field("format", kFormat).field("version", kVersion);
+  json.field("origin", policy.origin);
+  json.field("features", hash_to_string(feature_hash()));
+  json.key("network").begin_object(JsonLayout::kCompact);
+  json.field("width", policy.shape.width).field("rounds", policy.shape.rounds).end_object();
+  if (!policy.domain.empty) {
+    json.key("trained_on").begin_object();
+    for (const NamedRange& named : kRanges) {
+      const Range& range = policy.domain.*named.range;
+      json.key(named.name).begin_array(JsonLayout::kCompact);
+      json.value(range.low).value(range.high).end_array();
+    }
+    json.end_object();
+  }
+  // Little-endian, as every machine that this is built for has them.
+  static_assert(std::endian::native == std::endian::little);
+  json.field("parameters", to_base64(std::as_bytes(std::span<const float>(policy.parameters))));
+  json.field("checksum", hash_to_string(checksum(policy)));
+  return json.end_object().take();
+}
+
+Policy read_policy_json(const std::string& file, std::string_view text) {
+  JsonReader reader(file, text);
+  JsonFormatKeys format(kFormat, kVersion);
+  Policy policy;
+  policy.shape = {.width = 0, .rounds = 0};
+  std::string parameters, sum;
+  read_json_object(reader, "the policy", [&](const std::string& key) {
+    if (format.read(reader, key)) return true;
+    if (key == "origin") return policy.origin = reader.string(), true;
+    if (key == "features") {
+      if (reader.string() != hash_to_string(feature_hash())) {
+        reader.fail(
+            "the policy was trained with features that this doppler does not have: train "
+            "it again");
+      }
+      return true;
+    }
+    if (key == "network") {
+      read_json_object(reader, "the network", [&](const std::string& size) {
+        if (size == "width") return policy.shape.width = reader.unsigned_integer(kWidest), true;
+        if (size == "rounds")
+          return policy.shape.rounds = reader.unsigned_integer(kMostRounds), true;
+        return false;
+      });
+      return true;
+    }
+    if (key == "trained_on") {
+      read_json_object(reader, "the ranges", [&](const std::string& name) {
+        for (const NamedRange& named : kRanges) {
+          if (named.name != name) continue;
+          std::vector<double> ends;
+          reader.begin_array();
+          while (reader.next_element()) ends.push_back(reader.number());
+          if (ends.size() != 2) reader.fail("a range has two ends");
+          policy.domain.*named.range = {ends[0], ends[1]};
+          return true;
+        }
+        return false;
+      });
+      policy.domain.empty = false;
+      return true;
+    }
+    if (key == "parameters") return parameters = reader.string(), true;
+    if (key == "checksum") return sum = reader.string(), true;
+    return false;
+  });
+  reader.finish();
+  format.require(reader);
+  if (policy.shape.width == 0) reader.fail_at(0, "the width of the network is missing");
+  const std::size_t count = Network(policy.shape).parameters().size();
+  const auto bytes = from_base64(parameters);
+  if (!bytes || bytes->size() != count * sizeof(float)) {
+    reader.fail_at(0, fmt::format("the parameters are damaged: expected {} numbers", count));
+  }
+  policy.parameters.resize(count);
+  std::memcpy(policy.parameters.data(), bytes->data(), bytes->size());
+  if (sum != hash_to_string(checksum(policy))) {
+    reader.fail_at(0, "the parameters are damaged: the checksum is another one");
+  }
+  if (!std::all_of(policy.parameters.begin(), policy.parameters.end(),
+                   [](float value) { return std::isfinite(value); })) {
+    reader.fail_at(0, "a parameter is not a finite number");
+  }
+  return policy;
+}
+
+}  // namespace doppler::policy

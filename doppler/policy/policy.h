@@ -1,0 +1,43 @@
+// A trained policy: the shape of its network and its parameters, and what it was trained on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doppler/policy/network.h"
+#include "doppler/policy/node_features.h"
+
+namespace doppler::policy {
+
+// Smallest and largest of something over the problems of a training.
+struct Range {
+  double low = 0.0, high = 0.0;
+  void include(double value);
+  bool contains(double value, double margin) const;
+};
+
+// What a problem is like, in numbers that tell whether a policy has seen the like of it.
+struct Domain {
+  Range log_nodes, log_devices, traffic, parallelism, device_spread;
+  bool empty = true;
+
+  void include(const NodeFeatures& nodes);
+  // In words, what of the problem lies far outside; empty where nothing does.
+  std::string stranger(const NodeFeatures& nodes) const;
+};
+
+struct Policy {
+  NetworkShape shape;
+  std::vector<float> parameters;
+  Domain domain;
+  std::string origin = {};  // how it came about, for people
+};
+
+// Text of a doppler.policy file (docs/formats/policy.md).
+std::string write_policy_json(const Policy& policy);
+// Throws InputError for a file that is damaged, newer, or made for other features than ours.
+Policy read_policy_json(const std::string& file, std::string_view text);
+
+}  // namespace doppler::policy

@@ -1,0 +1,130 @@
+#include "doppler/train/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "doppler/base/base64.h"
+#include "doppler/base/error.h"
+#include "doppler/base/hash.h"
+#include "doppler/base/json_object.h"
+#include "doppler/base/json_reader.h"
+#include "doppler/base/json_writer.h"
+
+namespace doppler::train {
+namespace {
+
+constexpr std::string_view kFormat = "doppler.checkpoint";
+constexpr std::uint64_t kVersion = 1;
+
+template <class T>
+std::string packed(const std::vector<T>& values) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  return to_base64(std::as_bytes(std::span<const T>(values)));
+}
+
+template <class T>
+std::vector<T> read_packed(JsonReader& reader) {
+  const auto bytes = from_base64(reader.string());
+  if (!bytes || bytes->size() % sizeof(T) != 0) reader.fail("damaged numbers");
+  std::vector<T> values(bytes->size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), bytes->data(), bytes->size());
+  return values;
+}
+
+std::uint64_t read_hash(JsonReader& reader) {
+  const std::string text = reader.string();
+  std::uint64_t hash = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, hash, 16);
+  if (text.size() != 16 || parsed.ec != std::errc{} || parsed.ptr != end) {
+    reader.fail("expected a hash of 16 hexadecimal digits");
+  }
+  return hash;
+}
+
+std::uint64_t checksum(const TrainingState& state) {
+  Hasher hasher;
+  hasher.add(state.updates);
+  hasher.add_span(std::span<const float>(state.parameters));
+  hasher.add_span(std::span<const float>(state.optimiser.mean));
+  hasher.add_span(std::span<const float>(state.optimiser.square));
+  hasher.add(state.optimiser.steps);
+  hasher.add_span(std::span<const double>(state.best_times));
+  for (const policy::Episode& episode : state.best_episodes) {
+    hasher.add_span(std::span<const NodeId>(episode.order));
+    hasher.add_span(std::span<const DeviceId>(episode.device));
+  }
+  return hasher.value();
+}
+
+}  // namespace
+
+std::string write_checkpoint_json(const TrainingState& state) {
+  JsonWriter json;
+  json.begin_object().field("format", kFormat).field("version", kVersion);
+  json.field("plan", hash_to_string(state.plan_hash));
+  json.field("problems", hash_to_string(state.problems_hash));
+  json.field("updates", state.updates).field("rollbacks", state.rollbacks);
+  json.field("optimiser_steps", state.optimiser.steps);
+  json.field("parameters", packed(state.parameters));
+  json.field("means", packed(state.optimiser.mean));
+  json.field("squares", packed(state.optimiser.square));
+  json.field("best_times", packed(state.best_times));
+  json.key("best").begin_array();
+  for (const policy::Episode& episode : state.best_episodes) {
+    json.begin_object(JsonLayout::kCompact)
+        .field("order", packed(episode.order))
+        .field("device", packed(episode.device))
+        .end_object();
+  }
+  json.end_array().field("checksum", hash_to_string(checksum(state)));
+  return json.end_object().take();
+}
+
+TrainingState read_checkpoint_json(const std::string& file, std::string_view text) {
+  JsonReader reader(file, text);
+  JsonFormatKeys format(kFormat, kVersion);
+  TrainingState state;
+  std::string sum;
+  read_json_object(reader, "the checkpoint", [&](const std::string& key) {
+    if (format.read(reader, key)) return true;
+    if (key == "plan") return state.plan_hash = read_hash(reader), true;
+    if (key == "problems") return state.problems_hash = read_hash(reader), true;
+    if (key == "updates") return state.updates = reader.unsigned_integer(UINT64_MAX), true;
+    if (key == "rollbacks") return state.rollbacks = reader.unsigned_integer(UINT64_MAX), true;
+    if (key == "optimiser_steps") {
+      return state.optimiser.steps = reader.unsigned_integer(UINT64_MAX), true;
+    }
+    if (key == "parameters") return state.parameters = read_packed<float>(reader), true;
+    if (key == "means") return state.optimiser.mean = read_packed<float>(reader), true;
+    if (key == "squares") return state.optimiser.square = read_packed<float>(reader), true;
+    if (key == "best_times") return state.best_times = read_packed<double>(reader), true;
+    if (key == "best") {
+      reader.begin_array();
+      while (reader.next_element()) {
+        policy::Episode& episode = state.best_episodes.emplace_back();
+        read_json_object(reader, "an episode", [&](const std::string& part) {
+          if (part == "order") return episode.order = read_packed<NodeId>(reader), true;
+          if (part == "device") return episode.device = read_packed<DeviceId>(reader), true;
+          return false;
+        });
+      }
+      return true;
+    }
+    if (key == "checksum") return sum = reader.string(), true;
+    return false;
+  });
+  reader.finish();
+  format.require(reader);
+  if (sum != hash_to_string(checksum(state)) ||
+      state.best_episodes.size() != state.best_times.size()) {
+    reader.fail_at(0, "the checkpoint is damaged: the checksum is another one");
+  }
+  return state;
+}
+
+}  // namespace doppler::train

@@ -1,0 +1,111 @@
+// Updates of a policy's parameters, one batch of episodes after another, from any number of
+// problems.
+//
+// Every episode has its own seed, and gradients are added up in the order of the episodes, so that
+// results are the same bits on any number of threads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/nn/adam.h"
+#include "doppler/place/search/scorer.h"
+#include "doppler/policy/episode.h"
+#include "doppler/policy/network.h"
+#include "doppler/policy/node_features.h"
+
+namespace doppler::train {
+
+// A problem to learn from, and the best episode that was seen of it. One thread at a time.
+class Task {
+ public:
+  Task(std::shared_ptr<const cost::Problem> problem, const policy::Network& network,
+       schedule::Objective objective = schedule::Objective::kNominal);
+
+  const cost::Problem& problem() const { return *problem_; }
+  const policy::NodeFeatures& nodes() const { return nodes_; }
+  // Infinite before the first episode that fits.
+  double best_time() const { return best_time_; }
+  const policy::Episode& best() const { return best_; }
+  // Keeps the episode where it is the best so far.
+  void offer(const policy::Episode& episode, double time);
+
+ private:
+  friend class Learner;
+  struct Worker {  // of one thread
+    policy::Player<float> player;
+    place::Scorer scorer;
+  };
+  Worker& worker(std::size_t thread) { return *workers_[thread]; }
+  void need_workers(std::size_t threads);
+
+  std::shared_ptr<const cost::Problem> problem_;
+  const policy::Network& network_;
+  schedule::Objective objective_;
+  policy::NodeFeatures nodes_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  policy::Episode best_;
+  double best_time_ = cost::kInfinity;
+};
+
+struct LearnerSettings {
+  std::size_t batch = 16;         // episodes for one update
+  double longest_gradient = 1.0;  // longer ones are scaled down to it
+  double self_imitation = 0.1;    // stake of the best episode so far, beside 1 for each of a batch
+  int threads = 1;
+};
+
+struct BatchReport {
+  double mean = 0.0, best = 0.0;  // times of the batch that fit; infinite where none does
+  std::size_t misfits = 0;        // episodes that do not fit into memory
+  double gradient_length = 0.0;   // before it was cut
+  policy::LogProbability log_probability = {};  // mean over the batch
+};
+
+class Learner {
+ public:
+  // `network` must outlive this object.
+  Learner(const policy::Network& network, LearnerSettings settings, std::vector<float> parameters);
+
+  std::span<const float> parameters() const { return parameters_; }
+  const nn::AdamState& optimiser() const { return adam_.state(); }
+  // Goes on from a checkpoint.
+  void restore(std::vector<float> parameters, nn::AdamState optimiser);
+
+  // Plays a batch without learning: the first greedily where asked for. Times by episode; what is
+  // best goes to the task.
+  std::vector<double> sample(Task& task, std::size_t count, std::uint64_t seed);
+  // Of what was played last. REQUIRES: something was.
+  const policy::Episode& last_episode() const { return episodes_[times_.size() - 1]; }
+  // Learns from a batch which episodes were better than its mean (REINFORCE; advantages in units of
+  // the batch's standard deviation).
+  BatchReport reinforce(Task& task, std::uint64_t seed, double rate);
+  // Learns to do what a teacher did.
+  BatchReport imitate(Task& task, std::span<const policy::Episode> lessons, double rate);
+
+ private:
+  void play(Task& task, std::uint64_t seed, std::size_t count, policy::Decoding first);
+  // One step along the gradient of the sum of stakes times log probabilities.
+  BatchReport step(Task& task, std::span<const policy::Episode* const> episodes,
+                   std::span<const double> stakes, double rate);
+  template <class Body>
+  void for_each_episode(Task& task, std::size_t count, const Body& body);
+
+  const policy::Network& network_;
+  LearnerSettings settings_;
+  std::vector<float> parameters_;
+  nn::Adam adam_;
+  policy::Encoded<float> encoded_;
+  // By episode of the batch.
+  std::vector<policy::Episode> episodes_;
+  std::vector<double> times_;
+  std::vector<std::vector<float>> gradients_;
+  std::vector<policy::EncodedGradients<float>> d_encoded_;
+  std::vector<policy::LogProbability> log_probabilities_;
+};
+
+}  // namespace doppler::train

@@ -1,0 +1,175 @@
+#include "doppler/train/training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/base/hash.h"
+#include "doppler/base/rng.h"
+
+namespace doppler::train {
+namespace {
+
+// Streams of random numbers of one seed.
+constexpr std::uint64_t kStartStream = 1, kOrderStream = 2, kBatchStream = 3, kTeacherStream = 4;
+
+// Lessons that a teacher gives for one problem, with seeds of their own.
+constexpr std::size_t kLessons = 8;
+
+bool is_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+}
+
+std::vector<float> start_values(const policy::Network& network, std::vector<float> given,
+                                std::uint64_t seed) {
+  if (!given.empty()) {
+    if (given.size() != network.parameters().size()) {
+      throw ParameterError("the policy to begin with has another network");
+    }
+    return given;
+  }
+  Rng rng = Rng::stream(seed, kStartStream);
+  return network.parameters().random_values(rng);
+}
+
+}  // namespace
+
+std::string_view stage_name(Stage stage) {
+  return stage == Stage::kImitation ? "imitation" : "sim";
+}
+
+std::uint64_t TrainingPlan::hash() const {
+  Hasher hasher;
+  hasher.add(static_cast<std::uint64_t>(shape.width));
+  hasher.add(static_cast<std::uint64_t>(shape.rounds));
+  hasher.add(imitation_episodes);
+  hasher.add(episodes);
+  hasher.add_bytes(teacher);
+  hasher.add(objective);
+  hasher.add(seed);
+  hasher.add(static_cast<std::uint64_t>(learner.batch));
+  hasher.add(learner.longest_gradient);
+  hasher.add(learner.self_imitation);
+  hasher.add(first_rate);
+  hasher.add(last_rate);
+  return hasher.value();
+}
+
+Training::Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Problem>> problems,
+                   const place::Registry& teachers, std::vector<float> start)
+    : plan_(std::move(plan)),
+      teachers_(teachers),
+      network_(plan_.shape),
+      lessons_(problems.size()),
+      learner_(network_, plan_.learner, start_values(network_, std::move(start), plan_.seed)) {
+  if (problems.empty()) throw ParameterError("there is nothing to train on");
+  for (auto& problem : problems) {
+    if (problem->node_count() == 0) throw ParameterError("a graph without nodes teaches nothing");
+    tasks_.push_back(std::make_unique<Task>(std::move(problem), network_, plan_.objective));
+    domain_.include(tasks_.back()->nodes());
+  }
+  if (plan_.imitation_episodes > 0) teachers_.find(plan_.teacher);
+  const auto updates = [&](std::uint64_t episodes) {
+    return (episodes + plan_.learner.batch - 1) / plan_.learner.batch;
+  };
+  imitation_updates_ = updates(plan_.imitation_episodes);
+  simulation_updates_ = updates(plan_.episodes);
+}
+
+// Every problem once before any comes again, in an order of its own each time.
+std::size_t Training::task_of(std::uint64_t update) const {
+  const std::uint64_t count = tasks_.size();
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Rng::stream(plan_.seed ^ kOrderStream, update / count).shuffle(order);
+  return order[update % count];
+}
+
+const std::vector<policy::Episode>& Training::lessons_for(std::size_t task) {
+  std::vector<policy::Episode>& lessons = lessons_[task];
+  if (!lessons.empty()) return lessons;
+  const cost::Problem& problem = tasks_[task]->problem();
+  const place::Placer& teacher = teachers_.find(plan_.teacher);
+  for (std::size_t i = 0; i < kLessons; ++i) {
+    const place::PlaceResult placed =
+        teacher.place(problem, {.seed = mix64(plan_.seed ^ mix64(kTeacherStream + i)),
+                                .objective = plan_.objective,
+                                .max_evaluations = 2000});
+    lessons.push_back(policy::to_episode(problem, placed.placement));
+  }
+  return lessons;
+}
+
+UpdateReport Training::update() {
+  DOPPLER_CHECK(!done());
+  const bool imitating = updates_ < imitation_updates_;
+  const std::uint64_t number = imitating ? updates_ : updates_ - imitation_updates_;
+  const std::uint64_t total = imitating ? imitation_updates_ : simulation_updates_;
+  const double progress = static_cast<double>(number) / static_cast<double>(total);
+  UpdateReport report{.update = updates_ + 1,
+                      .episodes = (updates_ + 1) * plan_.learner.batch,
+                      .stage = imitating ? Stage::kImitation : Stage::kSimulation,
+                      .task = task_of(updates_),
+                      .rate = plan_.first_rate + (plan_.last_rate - plan_.first_rate) * progress};
+  Task& task = *tasks_[report.task];
+  std::vector<float> before(learner_.parameters().begin(), learner_.parameters().end());
+  nn::AdamState optimiser = learner_.optimiser();
+  report.batch =
+      imitating ? learner_.imitate(task, lessons_for(report.task), report.rate)
+                : learner_.reinforce(
+                      task, mix64(plan_.seed ^ mix64(kBatchStream + (updates_ << 8))), report.rate);
+  if (!is_finite(learner_.parameters()) || !std::isfinite(report.batch.gradient_length)) {
+    learner_.restore(std::move(before), std::move(optimiser));
+    report.rolled_back = true;
+    ++rollbacks_;
+  }
+  report.best_time = task.best_time();
+  ++updates_;
+  return report;
+}
+
+std::uint64_t Training::problems_hash() const {
+  Hasher hasher;
+  for (const auto& task : tasks_) hasher.add(task->problem().hash());
+  return hasher.value();
+}
+
+TrainingState Training::state() const {
+  TrainingState state{.plan_hash = plan_.hash(),
+                      .problems_hash = problems_hash(),
+                      .updates = updates_,
+                      .rollbacks = rollbacks_,
+                      .parameters = {learner_.parameters().begin(), learner_.parameters().end()},
+                      .optimiser = learner_.optimiser()};
+  for (const auto& task : tasks_) {
+    state.best_times.push_back(task->best_time());
+    state.best_episodes.push_back(task->best());
+  }
+  return state;
+}
+
+void Training::restore(TrainingState state) {
+  if (state.plan_hash != plan_.hash()) {
+    throw InputError("the checkpoint is of a training with other settings");
+  }
+  if (state.problems_hash != problems_hash() || state.best_times.size() != tasks_.size() ||
+      state.updates > total_updates()) {
+    throw InputError("the checkpoint is of a training on other graphs or devices");
+  }
+  learner_.restore(std::move(state.parameters), std::move(state.optimiser));
+  updates_ = state.updates;
+  rollbacks_ = state.rollbacks;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    tasks_[i]->offer(state.best_episodes[i], state.best_times[i]);
+  }
+}
+
+policy::Policy Training::policy() const {
+  return {.shape = plan_.shape,
+          .parameters = {learner_.parameters().begin(), learner_.parameters().end()},
+          .domain = domain_};
+}
+
+}  // namespace doppler::train

@@ -1,0 +1,93 @@
+// A training from start to end: stages, rates, which problem is next. Its state can be saved after
+// any update and taken up again; the rest then gives the same bits as if nothing had happened.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doppler/place/registry.h"
+#include "doppler/policy/policy.h"
+#include "doppler/train/learner.h"
+
+namespace doppler::train {
+
+struct TrainingPlan {
+  policy::NetworkShape shape = {};
+  std::uint64_t imitation_episodes = 0;  // stage I, over all problems
+  std::uint64_t episodes = 20'000;       // stage II, likewise
+  std::string teacher = "critical-path";
+  schedule::Objective objective = schedule::Objective::kNominal;
+  std::uint64_t seed = 1;
+  LearnerSettings learner = {};
+  double first_rate = 4e-3, last_rate = 4e-4;  // of learning; linear in between, in each stage
+
+  // Of everything that decides the result; not the number of threads.
+  std::uint64_t hash() const;
+};
+
+enum class Stage : std::uint8_t { kImitation, kSimulation };
+std::string_view stage_name(Stage stage);
+
+struct UpdateReport {
+  std::uint64_t update = 0;    // counted from 1
+  std::uint64_t episodes = 0;  // so far
+  Stage stage = Stage::kSimulation;
+  std::size_t task = 0;
+  double rate = 0.0;
+  BatchReport batch = {};
+  double best_time = 0.0;    // of the task so far
+  bool rolled_back = false;  // the update gave numbers that are not finite, and was undone
+};
+
+// What is left to know after any update.
+struct TrainingState {
+  std::uint64_t plan_hash = 0, problems_hash = 0;
+  std::uint64_t updates = 0, rollbacks = 0;
+  std::vector<float> parameters = {};
+  nn::AdamState optimiser = {};
+  std::vector<double> best_times = {};              // by task; infinite: none yet
+  std::vector<policy::Episode> best_episodes = {};  // by task
+};
+
+class Training {
+ public:
+  // `start`: parameters to begin with; empty: random ones from the seed. Throws ParameterError for
+  // numbers that make no sense.
+  Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Problem>> problems,
+           const place::Registry& teachers, std::vector<float> start = {});
+
+  bool done() const { return updates_ == total_updates(); }
+  std::uint64_t total_updates() const { return imitation_updates_ + simulation_updates_; }
+  std::uint64_t total_episodes() const { return total_updates() * plan_.learner.batch; }
+  // REQUIRES: !done().
+  UpdateReport update();
+
+  TrainingState state() const;
+  // Throws InputError where the state is of another plan or other problems.
+  void restore(TrainingState state);
+
+  policy::Policy policy() const;
+  std::size_t task_count() const { return tasks_.size(); }
+  const Task& task(std::size_t i) const { return *tasks_[i]; }
+
+ private:
+  std::size_t task_of(std::uint64_t update) const;
+  const std::vector<policy::Episode>& lessons_for(std::size_t task);
+  std::uint64_t problems_hash() const;
+
+  TrainingPlan plan_;
+  const place::Registry& teachers_;
+  policy::Network network_;
+  std::vector<std::unique_ptr<Task>> tasks_;
+  std::vector<std::vector<policy::Episode>> lessons_;  // by task, made when first asked for
+  Learner learner_;
+  policy::Domain domain_;
+  std::uint64_t imitation_updates_ = 0, simulation_updates_ = 0;
+  std::uint64_t updates_ = 0, rollbacks_ = 0;
+};
+
+}  // namespace doppler::train

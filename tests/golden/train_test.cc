@@ -1,0 +1,80 @@
+// dopp train, and place --method policy
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+
+namespace doppler::golden {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kTrain = "train g.json --devices uniform:3 --width 8 --batch 8 --seed 5 ";
+
+void make_graph(const Workspace& files) {
+  ASSERT_EQ(files.dopp("graph generate random --family layered --nodes 60 -o g.json").exit_code, 0);
+}
+
+TEST(Train, LeavesAFolderWhosePolicyPlaces) {
+  const Workspace files;
+  make_graph(files);
+  const Outcome trained = files.dopp(std::string(kTrain) + "--episodes 800 -o run --json");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_EQ(json_number(trained.out, {"episodes"}), 800);
+  EXPECT_THAT(files.read("run/metrics.csv"), StartsWith("update,episodes,stage,task,rate,mean,"));
+  EXPECT_THAT(files.read("run/configuration.json"), HasSubstr("\"episodes\": 800"));
+  const Outcome placed = files.dopp(
+      "place g.json --devices uniform:3 --method policy --policy run/policy.json --json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  const Outcome random = files.dopp("place g.json --devices uniform:3 --method random --json");
+  EXPECT_LT(json_number(placed.out, {"makespan"}), json_number(random.out, {"makespan"}));
+}
+
+TEST(Train, AKillAtAnyMomentChangesNothingInTheEnd) {
+  const Workspace files;
+  make_graph(files);
+  const std::string line =
+      std::string(kTrain) + "--stages imitation,sim --imitation-episodes 200 --episodes 6000 ";
+  ASSERT_EQ(files.dopp(line + "-o whole").exit_code, 0);
+  for (const int signal : {SIGKILL, SIGINT}) {
+    const std::string folder = signal == SIGKILL ? "killed" : "stopped";
+    const Outcome first = dopp(
+        line + "-o " + folder,
+        {.directory = files.root().string(), .interrupt_after_seconds = 0.15, .signal = signal});
+    if (signal == SIGINT) {
+      EXPECT_EQ(first.exit_code, 0) << first.err;
+      EXPECT_THAT(first.out, HasSubstr("go on with --resume"));
+    }
+    const Outcome second = files.dopp(line + "-o " + folder + " --resume --threads 2");
+    ASSERT_EQ(second.exit_code, 0) << second.err;
+    EXPECT_EQ(files.read(folder + "/policy.json"), files.read("whole/policy.json"));
+    EXPECT_EQ(files.read(folder + "/checkpoint.json"), files.read("whole/checkpoint.json"));
+  }
+}
+
+TEST(Train, SaysWhatIsWrong) {
+  const Workspace files;
+  make_graph(files);
+  const std::string line(kTrain);
+  const auto error_of = [&](const std::string& command) {
+    const Outcome outcome = files.dopp(command);
+    EXPECT_EQ(outcome.exit_code, 2) << command;
+    EXPECT_EQ(line_count(outcome.err), 1u) << outcome.err;
+    return outcome.err;
+  };
+  EXPECT_THAT(error_of(line + "-o run --resume"), HasSubstr("no training to go on with"));
+  ASSERT_EQ(files.dopp(line + "--episodes 16 -o run").exit_code, 0);
+  EXPECT_THAT(error_of(line + "--episodes 16 -o run"), HasSubstr("--resume"));
+  EXPECT_THAT(error_of(line + "--episodes 32 -o run --resume"), HasSubstr("other settings"));
+  EXPECT_THAT(error_of(line + "--stages both -o x"), HasSubstr("--stages"));
+  EXPECT_THAT(error_of(line + "--stages imitation --teacher nobody -o x"), HasSubstr("nobody"));
+  files.write("bad.json", "{}");
+  EXPECT_THAT(error_of("place g.json --devices uniform:3 --method policy --policy bad.json"),
+              HasSubstr("not a doppler.policy file"));
+  EXPECT_FALSE(files.has("x"));
+}
+
+}  // namespace
+}  // namespace doppler::golden

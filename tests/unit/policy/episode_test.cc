@@ -1,0 +1,123 @@
+#include "doppler/policy/episode.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "doppler/sim/simulator.h"
+#include "support/graphs.h"
+#include "support/random_problems.h"
+
+namespace doppler::policy {
+namespace {
+
+std::vector<double> random_parameters(const Network& network, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<double> parameters;
+  for (const float value : network.parameters().random_values(rng)) parameters.push_back(value);
+  // Offsets too, so that nothing is at the kink of the activation.
+  for (double& parameter : parameters) parameter += 0.05 * rng.normal();
+  return parameters;
+}
+
+Episode played(const Network& network, const NodeFeatures& nodes,
+               const std::vector<double>& parameters, std::uint64_t seed) {
+  Encoded<double> encoded;
+  network.encode<double>(parameters, nodes, encoded);
+  Player<double> player(network, nodes);
+  Rng rng(seed);
+  Episode episode;
+  player.play(parameters, encoded, Decoding::kSample, rng, episode);
+  return episode;
+}
+
+// Both policies as a whole, with respect to every parameter, on problems of all sorts.
+TEST(Episode, GradientsAreThoseOfFiniteDifferences) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto problem = test::random_problem(2 + seed % 12, seed);
+    const NodeFeatures nodes(*problem);
+    const Network network({.width = 4, .rounds = seed % 3});
+    std::vector<double> parameters = random_parameters(network, seed);
+    const Episode episode = played(network, nodes, parameters, seed);
+    const Stakes stakes{.sel = 0.7, .plc = -1.3};
+    Player<double> player(network, nodes);
+    const auto loss = [&](std::vector<double>* gradients) {
+      Encoded<double> encoded;
+      network.encode<double>(parameters, nodes, encoded);
+      EncodedGradients<double> d_encoded;
+      d_encoded.clear(nodes.node_count(), network.shape().width);
+      std::vector<double> unused(parameters.size(), 0.0);
+      std::vector<double>& out = gradients ? *gradients : unused;
+      const LogProbability log = player.learn(parameters, encoded, episode, stakes, out, d_encoded);
+      network.add_gradients<double>(parameters, nodes, encoded, d_encoded, out);
+      return -stakes.sel * log.sel - stakes.plc * log.plc;
+    };
+    std::vector<double> gradients(parameters.size(), 0.0);
+    loss(&gradients);
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      constexpr double kStep = 1e-6;
+      const double before = parameters[i];
+      parameters[i] = before + kStep;
+      const double up = loss(nullptr);
+      parameters[i] = before - kStep;
+      const double down = loss(nullptr);
+      parameters[i] = before;
+      ASSERT_NEAR(gradients[i], (up - down) / (2.0 * kStep), 1e-5 * (1.0 + std::abs(gradients[i])))
+          << "parameter " << i;
+    }
+  }
+}
+
+TEST(Episode, PlaysPlacementsThatObeyTheConstraints) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto problem = test::random_problem(2 + seed % 40, seed);
+    const NodeFeatures nodes(*problem);
+    const Network network({.width = 8, .rounds = 1});
+    const Episode episode = played(network, nodes, random_parameters(network, seed), seed);
+    const schedule::Placement placement = to_placement(episode);
+    schedule::check_placement(*problem, placement);
+    EXPECT_EQ(to_episode(*problem, placement), episode);
+  }
+}
+
+// Each order of four independent nodes with scores s has the chance of Plackett and Luce: the
+// product over its steps of exp(s) over the sum of what is left.
+TEST(Episode, PicksNodesInProportionToTheirScores) {
+  const auto problem = test::uniform_problem(
+      test::simple_graph({{"a", 1.0}, {"b", 2.0}, {"c", 3.0}}, {}, 0.0), 1, cost::LinkMode::kFree);
+  const NodeFeatures nodes(*problem);
+  const Network network({.width = 4, .rounds = 0});
+  const std::vector<double> parameters = random_parameters(network, 1);
+  Encoded<double> encoded;
+  network.encode<double>(parameters, nodes, encoded);
+  encoded.scores = {0.0, 1.0, -0.5};
+  Player<double> player(network, nodes);
+  Rng rng(5);
+  std::map<std::vector<NodeId>, int> seen;
+  constexpr int kEpisodes = 60'000;
+  Episode episode;
+  for (int i = 0; i < kEpisodes; ++i) {
+    player.play(parameters, encoded, Decoding::kSample, rng, episode);
+    ++seen[episode.order];
+  }
+  ASSERT_EQ(seen.size(), 6u);
+  for (const auto& [order, count] : seen) {
+    double chance = 1.0, left = 0.0;
+    for (const double score : encoded.scores) left += std::exp(score);
+    for (const NodeId node : order) {
+      const double own = std::exp(encoded.scores[node.index()]);
+      chance *= own / left;
+      left -= own;
+    }
+    // Five standard deviations of a binomial distribution.
+    EXPECT_NEAR(count, kEpisodes * chance, 5.0 * std::sqrt(kEpisodes * chance * (1.0 - chance)));
+  }
+}
+
+}  // namespace
+}  // namespace doppler::policy

@@ -1,0 +1,94 @@
+#include "doppler/train/training.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doppler/place/registry.h"
+#include "doppler/train/checkpoint.h"
+#include "support/errors.h"
+#include "support/random_problems.h"
+
+namespace doppler::train {
+namespace {
+
+using Problems = std::vector<std::shared_ptr<const cost::Problem>>;
+
+Problems problems() {
+  return {test::random_problem(20, 3), test::random_problem(35, 4), test::random_problem(9, 5)};
+}
+
+TrainingPlan small_plan(int threads) {
+  return {.shape = {.width = 8, .rounds = 1},
+          .imitation_episodes = 64,
+          .episodes = 320,
+          .learner = {.batch = 8, .threads = threads}};
+}
+
+TEST(Training, GivesTheSameBitsOnAnyNumberOfThreads) {
+  const place::Registry methods = place::classical_methods();
+  Training one(small_plan(1), problems(), methods), three(small_plan(3), problems(), methods);
+  while (!one.done()) one.update();
+  while (!three.done()) three.update();
+  EXPECT_EQ(one.policy().parameters, three.policy().parameters);
+  EXPECT_EQ(one.state().best_times, three.state().best_times);
+}
+
+TEST(Training, GoesOnFromACheckpointAsIfNothingHadHappened) {
+  const place::Registry methods = place::classical_methods();
+  Training whole(small_plan(1), problems(), methods);
+  while (!whole.done()) whole.update();
+  for (const int cut : {1, 7, 8, 30}) {  // in and between the stages
+    Training first(small_plan(1), problems(), methods);
+    for (int i = 0; i < cut; ++i) first.update();
+    const std::string text = write_checkpoint_json(first.state());
+    Training second(small_plan(2), problems(), methods);
+    second.restore(read_checkpoint_json("c.json", text));
+    while (!second.done()) second.update();
+    EXPECT_EQ(second.policy().parameters, whole.policy().parameters) << cut;
+    EXPECT_EQ(write_checkpoint_json(second.state()), write_checkpoint_json(whole.state())) << cut;
+  }
+}
+
+TEST(Training, RefusesStatesOfOtherTrainingsAndDamagedOnes) {
+  const place::Registry methods = place::classical_methods();
+  Training training(small_plan(1), problems(), methods);
+  training.update();
+  std::string text = write_checkpoint_json(training.state());
+  TrainingPlan other = small_plan(1);
+  other.first_rate = 1e-3;
+  Training another(other, problems(), methods);
+  EXPECT_THAT(test::error_of<InputError>([&] { another.restore(read_checkpoint_json("c", text)); }),
+              testing::HasSubstr("other settings"));
+  Training elsewhere(small_plan(1), {test::random_problem(20, 9)}, methods);
+  EXPECT_THAT(
+      test::error_of<InputError>([&] { elsewhere.restore(read_checkpoint_json("c", text)); }),
+      testing::HasSubstr("other graphs"));
+  const std::size_t at = text.find("\"parameters\": \"") + 20;
+  text[at] = text[at] == 'A' ? 'B' : 'A';
+  EXPECT_THAT(test::error_of<InputError>([&] { read_checkpoint_json("c.json", text); }),
+              testing::HasSubstr("damaged"));
+}
+
+// A chain has no use for a second device: every policy that learns at all finds that out.
+TEST(Training, LearnsToLeaveAChainOnOneDevice) {
+  std::vector<test::TestNode> nodes;
+  std::vector<test::TestEdge> edges;
+  for (int i = 0; i < 12; ++i) {
+    nodes.push_back({std::to_string(i), 1.0});
+    if (i > 0) edges.push_back({std::to_string(i - 1), std::to_string(i)});
+  }
+  const auto problem =
+      test::uniform_problem(test::simple_graph(nodes, edges, 2.0), 4, cost::LinkMode::kFree);
+  const place::Registry methods = place::classical_methods();
+  TrainingPlan plan{.shape = {.width = 16, .rounds = 1}, .episodes = 3200};
+  plan.learner.self_imitation = 0.0;
+  Training training(plan, {problem}, methods);
+  UpdateReport last;
+  const UpdateReport first = training.update();
+  while (!training.done()) last = training.update();
+  EXPECT_GT(first.batch.mean, 25.0);  // most hops cost 2 on top of 12
+  EXPECT_LT(last.batch.mean, 14.0);
+}
+
+}  // namespace
+}  // namespace doppler::train
