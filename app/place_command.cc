@@ -13,6 +13,7 @@
 #include "doppler/study/result_json.h"
 #include "doppler/study/result_text.h"
 #include "doppler/train/policy_placer.h"
+#include "doppler/train/shipped_policy.h"
 
 namespace doppler::app {
 namespace {
@@ -31,13 +32,13 @@ std::string placement_file(const PlaceRequest& request, const cost::Problem& pro
 }  // namespace
 
 void run(const PlaceRequest& request) {
-  place::Registry methods = api::default_methods();
-  if (!request.policy.file.empty()) {
-    methods.add(
-        train::make_policy_placer(std::make_shared<const policy::Policy>(policy::read_policy_json(
-                                      request.policy.file, read_file(request.policy.file))),
-                                  request.policy.placer));
-  }
+  // The learned method as asked for comes in place of the one that ships.
+  const auto policy = request.policy.file.empty()
+                          ? train::shipped_policy()
+                          : std::make_shared<const policy::Policy>(policy::read_policy_json(
+                                request.policy.file, read_file(request.policy.file)));
+  const place::Registry methods =
+      place::methods_with({train::make_policy_placer(policy, request.policy.placer)});
   const place::Placer& method = methods.find(request.method);
   study::RunSettings settings = run_settings(request.search);
 

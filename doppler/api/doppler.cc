@@ -8,11 +8,13 @@
 #include "doppler/base/file.h"
 #include "doppler/cost/measured_costs_json.h"
 #include "doppler/kernel/registry.h"
+#include "doppler/train/policy_placer.h"
+#include "doppler/train/shipped_policy.h"
 
 namespace doppler::api {
 
 place::Registry default_methods() {
-  return place::classical_methods();
+  return place::methods_with({train::make_policy_placer(train::shipped_policy())});
 }
 
 std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "doppler/place/placer.h"
 
@@ -22,6 +23,7 @@ std::unique_ptr<Placer> make_enumerative();
 std::unique_ptr<Placer> make_anneal();
 std::unique_ptr<Placer> make_lns();
 std::unique_ptr<Placer> make_exact();
-std::unique_ptr<Placer> make_auto();
+// `besides`: methods whose answers it starts from beside those of this module.
+std::unique_ptr<Placer> make_auto(std::vector<std::shared_ptr<const Placer>> besides = {});
 
 }  // namespace doppler::place

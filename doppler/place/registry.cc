@@ -10,7 +10,7 @@
 
 namespace doppler::place {
 
-void Registry::add(std::unique_ptr<Placer> placer) {
+void Registry::add(std::shared_ptr<const Placer> placer) {
   DOPPLER_CHECK(placer != nullptr);
   placers_.push_back(std::move(placer));
 }
@@ -32,6 +32,10 @@ std::vector<const Placer*> Registry::all() const {
 }
 
 Registry classical_methods() {
+  return methods_with({});
+}
+
+Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned) {
   Registry registry;
   registry.add(make_single());
   registry.add(make_random());
@@ -44,7 +48,8 @@ Registry classical_methods() {
   registry.add(make_anneal());
   registry.add(make_lns());
   registry.add(make_exact());
-  registry.add(make_auto());
+  for (const auto& placer : learned) registry.add(placer);
+  registry.add(make_auto(std::move(learned)));
   return registry;
 }
 

@@ -11,16 +11,18 @@ namespace doppler::place {
 
 class Registry {
  public:
-  void add(std::unique_ptr<Placer> placer);
+  void add(std::shared_ptr<const Placer> placer);
   // Throws ParameterError that lists the known names.
   const Placer& find(std::string_view name) const;
   std::vector<const Placer*> all() const;
 
  private:
-  std::vector<std::unique_ptr<Placer>> placers_;
+  std::vector<std::shared_ptr<const Placer>> placers_;
 };
 
 // Every method of this module, in the order of the documentation.
 Registry classical_methods();
+// The same, and these, from whose answers `auto` starts as well.
+Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned);
 
 }  // namespace doppler::place

@@ -2,7 +2,9 @@
 // together, from list schedules and from `enumerative`, whose mapping of shards no series of small
 // moves would find. `anneal`: the same annealing with textbook moves of devices only, from the best
 // list schedule. See annealing.h and neighborhood.h.
-#include <span>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "doppler/place/methods.h"
 #include "doppler/place/search/starts.h"
@@ -12,27 +14,26 @@ namespace {
 
 class AnnealingPlacer : public Placer {
  public:
-  AnnealingPlacer(Neighborhood::Style style, std::span<const Starts::Maker> makers)
-      : style_(style), makers_(makers) {}
+  AnnealingPlacer(Neighborhood::Style style, std::vector<std::shared_ptr<const Placer>> starts)
+      : style_(style), starts_(std::move(starts)) {}
   bool uses_budget() const override { return true; }
 
   PlaceResult place(const cost::Problem& problem, const PlaceRequest& request) const override {
     Starts starts(problem, request);
-    starts.add_all(makers_);
+    starts.add_all(starts_);
     return starts.search({.style = style_});
   }
 
  private:
   Neighborhood::Style style_;
-  std::span<const Starts::Maker> makers_;
+  std::vector<std::shared_ptr<const Placer>> starts_;
 };
-
-constexpr Starts::Maker kLnsStarts[] = {make_heft, make_enumerative, make_critical_path};
-constexpr Starts::Maker kAnnealStarts[] = {make_critical_path};
 
 class Lns final : public AnnealingPlacer {
  public:
-  Lns() : AnnealingPlacer(Neighborhood::Style::kGuided, kLnsStarts) {}
+  Lns()
+      : AnnealingPlacer(Neighborhood::Style::kGuided,
+                        {make_heft(), make_enumerative(), make_critical_path()}) {}
   std::string_view name() const override { return "lns"; }
   std::string_view summary() const override {
     return "large-neighbourhood search along the critical chain, devices and priorities";
@@ -41,7 +42,7 @@ class Lns final : public AnnealingPlacer {
 
 class Anneal final : public AnnealingPlacer {
  public:
-  Anneal() : AnnealingPlacer(Neighborhood::Style::kPlain, kAnnealStarts) {}
+  Anneal() : AnnealingPlacer(Neighborhood::Style::kPlain, {make_critical_path()}) {}
   std::string_view name() const override { return "anneal"; }
   std::string_view summary() const override {
     return "plain simulated annealing of the devices, a fair reference";

@@ -1,7 +1,9 @@
 // `auto`: the cheap methods, then search from the best of them, inside the budget. Tiny graphs are
 // handed to `exact` first, which may prove its answer.
 #include <algorithm>
-#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
 
 #include "doppler/place/methods.h"
 #include "doppler/place/search/starts.h"
@@ -13,8 +15,17 @@ namespace {
 constexpr std::size_t kExactNodes = 12;
 constexpr std::uint64_t kExactSteps = 200'000;
 
+// What learned methods take grows with nodes times devices; beyond this (a second or so) the search
+// makes more of the time.
+constexpr std::size_t kMostBesides = 1'000'000;
+
 class Auto final : public Placer {
  public:
+  explicit Auto(std::vector<std::shared_ptr<const Placer>> besides)
+      : one_pass_{make_single(),        make_round_robin(), make_heft(), make_enumerative(),
+                  make_critical_path(), make_metis(),       make_peft()},
+        besides_(std::move(besides)) {}
+
   std::string_view name() const override { return "auto"; }
   std::string_view summary() const override {
     return "the cheap methods, then search from the best of them";
@@ -40,18 +51,19 @@ class Auto final : public Placer {
       }
     }
 
-    static constexpr std::array<Starts::Maker, 7> kOnePass = {
-        make_single,        make_round_robin, make_heft, make_enumerative,
-        make_critical_path, make_metis,       make_peft};
-    starts.add_all(kOnePass);
+    starts.add_all(one_pass_);
+    if (problem.node_count() * problem.device_count() <= kMostBesides) starts.add_all(besides_);
     return starts.search({});
   }
+
+ private:
+  std::vector<std::shared_ptr<const Placer>> one_pass_, besides_;
 };
 
 }  // namespace
 
-std::unique_ptr<Placer> make_auto() {
-  return std::make_unique<Auto>();
+std::unique_ptr<Placer> make_auto(std::vector<std::shared_ptr<const Placer>> besides) {
+  return std::make_unique<Auto>(std::move(besides));
 }
 
 }  // namespace doppler::place

@@ -30,12 +30,12 @@ bool Starts::used_up() const {
          (request_.max_evaluations > 0 && evaluations_ + ranking >= request_.max_evaluations);
 }
 
-void Starts::add_all(std::span<const Maker> makers) {
+void Starts::add_all(std::span<const std::shared_ptr<const Placer>> placers) {
   PlaceRequest untimed = request_;
   untimed.stop = request_.stop.without_deadline();
-  for (const Maker maker : makers) {
+  for (const auto& placer : placers) {
     if (!placements_.empty() && used_up()) break;
-    add(*maker(), untimed);
+    add(*placer, untimed);
   }
 }
 

@@ -14,8 +14,6 @@ namespace doppler::place {
 
 class Starts {
  public:
-  using Maker = std::unique_ptr<Placer> (*)();
-
   // `problem` and `request` must outlive it.
   Starts(const cost::Problem& problem, const PlaceRequest& request)
       : problem_(problem), request_(request) {}
@@ -27,7 +25,7 @@ class Starts {
   // where any finds room. The clock is looked at between methods only, and each counts as an
   // evaluation at least, so that the number of evaluations in the end tells where a timed run broke
   // off.
-  void add_all(std::span<const Maker> makers);
+  void add_all(std::span<const std::shared_ptr<const Placer>> placers);
 
   const schedule::Placement& first() const { return placements_.front(); }
   std::uint64_t evaluations() const { return evaluations_; }
