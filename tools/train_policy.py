@@ -10,6 +10,7 @@ copy it to policies/default.json to ship it.
 """
 
 import argparse
+import json
 import pathlib
 import subprocess
 import tempfile
@@ -17,6 +18,8 @@ import tempfile
 # Seeds of graphs in tests and benchmarks are small numbers; those of training are not.
 FIRST_SEED = 7_000_000
 MACHINES = "2xP100,4xP100,8xV100,2xA100+2xT4,2n4xA100,6xA100,uniform:3,uniform:4,uniform:8"
+# The same devices behind links that are so much slower, and that any number of transfers share freely.
+SLOW_MACHINES = [("3xP100", 8), ("4xP100", 4), ("4xP100", 16), ("8xV100", 8)]
 WORKLOADS = [
     "chainmm --size 3000 --shards 4",
     "chainmm --size 6000 --shards 8",
@@ -59,7 +62,17 @@ def main():
                 for ratio in RATIOS:
                     generate(["random", "--family", family, "--nodes", str(nodes), "--ccr", str(ratio), "--seed",
                               str(FIRST_SEED + len(graphs))])
-        subprocess.run([dopp, "train", *graphs, "--devices", options.machines, "--episodes", str(options.episodes),
+        machines = options.machines
+        for number, (spec, factor) in enumerate(SLOW_MACHINES):
+            shown = subprocess.run([dopp, "devices", "show", spec, "--json"], check=True, capture_output=True)
+            machine = json.loads(shown.stdout)
+            for channel in machine["channels"]:
+                channel["bandwidth"] /= factor
+                channel["capacity"] = 1000
+            name = f"slow{number}.json"
+            (pathlib.Path(folder) / name).write_text(json.dumps(machine))
+            machines += "," + name
+        subprocess.run([dopp, "train", *graphs, "--devices", machines, "--episodes", str(options.episodes),
                         "--seed", str(options.seed), "-o", str(pathlib.Path(options.output).resolve()),
                         *(["--resume"] if options.resume else [])], check=True, cwd=folder)
 
