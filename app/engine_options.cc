@@ -49,6 +49,7 @@ void add_losses(CLI::App& app, std::vector<study::DeviceLoss>& losses) {
          },
          "Wall clock: stop a device that long after the start of the first counted run")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("DEVICE@SECONDS,…");
 }
 
@@ -64,7 +65,7 @@ void add_run(CommandLine& line) {
       " --profile costs.json",
       [request] {
         check_outputs({{"--trace", request->trace}, {"--profile", request->profile}}, request->json,
-                      {request->graph, request->placement, request->machine.costs_file});
+                      {request->graph, request->placement}, request->machine);
         request->execute.profile = !request->profile.empty();
         return *request;
       });
@@ -121,7 +122,7 @@ void add_fidelity(CommandLine& line) {
                " --picture fidelity.svg",
                [request] {
                  check_outputs({{"--output", request->output}, {"--picture", request->picture}},
-                               request->json, {request->graph, request->machine.costs_file});
+                               request->json, {request->graph}, request->machine);
                  return *request;
                });
   study::FidelitySettings& settings = request->fidelity;

@@ -26,10 +26,12 @@ const std::map<std::string, schedule::Choice> kChoices = {{"priority", schedule:
                                                           {"random", schedule::Choice::kRandom}};
 
 bool same_file(const std::string& a, const std::string& b) {
-  if (a.empty() || b.empty()) return false;
-  if (a == b) return true;
-  std::error_code missing;
-  return std::filesystem::equivalent(a, b, missing) && !missing;
+  if (a.empty() || b.empty() || (a == "-") != (b == "-")) return false;
+  std::error_code error;  // a path that cannot be followed is none that is there
+  const auto place = [&](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+  };
+  return a == b || place(a) == place(b) || std::filesystem::equivalent(a, b, error);
 }
 
 }  // namespace
@@ -50,7 +52,8 @@ CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& p
 }
 
 void check_outputs(const std::vector<OutputFile>& outputs, bool json,
-                   const std::vector<std::string>& inputs) {
+                   std::vector<std::string> inputs, const MachineOptions& machine) {
+  inputs.insert(inputs.end(), {machine.devices, machine.costs_file});
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [option, path] = outputs[i];
     if (path.empty()) continue;

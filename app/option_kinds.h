@@ -100,6 +100,7 @@ CLI::Option* add_assignments(CLI::App& app, const std::string& option,
           },
           help)
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name(form + ",…");
 }
 
@@ -112,9 +113,9 @@ struct OutputFile {
   std::string path;
 };
 // Throws ParameterError where two outputs, of which --json is one, go to the same place, or one
-// would replace a file that is read.
+// would replace a file that is read; a machine may come from files.
 void check_outputs(const std::vector<OutputFile>& outputs, bool json,
-                   const std::vector<std::string>& inputs = {});
+                   std::vector<std::string> inputs = {}, const MachineOptions& machine = {});
 
 void add_json(CLI::App& app, bool& json);
 void add_seed(CLI::App& app, std::uint64_t& seed);

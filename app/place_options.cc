@@ -45,7 +45,8 @@ void add_place(CommandLine& line) {
                "  dopp place graph.json --devices 8xV100 --evaluations 100000 --seed 3 --json",
                [request] {
                  check_budgets(request->search);
-                 check_outputs({{"--output", request->output}}, request->json, {request->graph});
+                 check_outputs({{"--output", request->output}}, request->json,
+                               {request->graph, request->policy.file}, request->machine);
                  return *request;
                });
   place->add_option("GRAPH", request->graph, "Graph file")->required();
@@ -79,7 +80,7 @@ void add_simulate(CommandLine& line) {
           throw ParameterError("--barrier: only --mode sync has barriers");
         }
         check_outputs({{"--trace", request->trace}}, request->json,
-                      {request->graph, request->placement});
+                      {request->graph, request->placement}, request->machine);
         return *request;
       });
   simulate->add_option("GRAPH", request->graph, "Graph file")->required();

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
+#include <system_error>
 #include <utility>
 
 #include "doppler/base/error.h"
 #include "doppler/exec/engine_state.h"
+#include "doppler/kernel/cpu/gemm.h"
 #include "doppler/kernel/shape.h"
 
 namespace doppler::exec {
@@ -51,6 +54,12 @@ Engine::State::State(std::shared_ptr<const cost::Problem> problem, EngineOptions
     throw ParameterError("kernels of this machine's own devices always compute");
   }
   if (!options_.computes) return;
+  try {
+    kernel::cpu::require_blas_memory(problem_->device_count());
+  } catch (const std::bad_alloc&) {
+    throw InfeasibleError(fmt::format("not enough memory for products on {} devices at once",
+                                      problem_->device_count()));
+  }
   for (std::size_t v = 0; v < problem_->node_count(); ++v) {
     kernels_.push_back(kernel::cpu::bind<float>(*problem_->graph().kernel_call(NodeId::of(v))));
   }
@@ -90,6 +99,7 @@ void Engine::State::set(const Values& values) {
   const std::lock_guard lock(mutex_);
   DOPPLER_CHECK(session_ != nullptr);
   refuse_if_broken();
+  complete_ = false;
   store_.set(values);
 }
 
@@ -141,7 +151,13 @@ schedule::Timeline Engine::State::run(std::uint64_t seed) {
 
 void Engine::State::enter(std::unique_ptr<Session> session, const Values& elsewhere) {
   complete_ = false;
-  store_.arrange(session->wiring, session->tensors, elsewhere);
+  try {
+    store_.arrange(session->wiring, session->tensors, elsewhere);
+  } catch (...) {  // for want of memory: nothing is loaded any more
+    store_.forget();
+    session_.reset();
+    throw;
+  }
   session_ = std::move(session);
   stale_ = false;
   // With free links several transfers bring one copy: one thread moves, so that the first fills it.
@@ -223,7 +239,13 @@ double Engine::State::pacing_error() const {
 
 Engine::Engine(std::shared_ptr<const cost::Problem> problem, EngineOptions options)
     : state_(std::make_shared<State>(std::move(problem), std::move(options))) {
-  State::start_threads(state_);
+  try {
+    State::start_threads(state_);
+  } catch (const std::system_error& error) {
+    state_->stop_threads();  // those that are there
+    throw SystemError(fmt::format("the system gives no more threads for so many devices: {}",
+                                  error.code().message()));
+  }
 }
 Engine::~Engine() {
   state_->stop_threads();

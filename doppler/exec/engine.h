@@ -59,9 +59,11 @@ class Engine {
 
   // The placement of the runs to come. Parameters and inputs that lie on a device under both stay
   // where they are. Throws InfeasibleError, before anything runs, where memory does not suffice or
-  // a device that it uses is lost.
+  // a device that it uses is lost; std::bad_alloc where the machine has no more, and then no
+  // placement is loaded.
   void load(const schedule::Placement& placement);
-  // Values of inputs and parameters, all that any node reads. REQUIRES: a placement is loaded.
+  // Values of inputs and parameters, all that any node reads; results of the last run are gone.
+  // REQUIRES: a placement is loaded.
   void set(const Values& values);
 
   // One run: parameters have their new values afterwards. Throws InfeasibleError, with the node's

@@ -50,7 +50,7 @@ void Engine::State::pass_on(DeviceId self) {
 void Engine::State::wake_mover(DeviceId self) {
   if (!devices_move_ || !session_->core.may_start_transfer()) return;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
-    if (!devices_[d].idle || DeviceId::of(d) == self) continue;
+    if (!devices_[d].idle || lost_[d] || DeviceId::of(d) == self) continue;
     ring(DeviceId::of(d));
     return;
   }

@@ -28,7 +28,8 @@ void Engine::State::lose(DeviceId device) {
   DOPPLER_CHECK(device.index() < lost_.size());
   if (std::exchange(lost_[device.index()], std::uint8_t{1})) return;
   if (!running_) {
-    if (!session_) return;
+    // A hung node may still use its memory.
+    if (!session_ || !broken_.empty()) return;
     const std::size_t results = migrated_results_ ? 0 : store_.results().size();
     store_.lose(device);
     if (!migrated_results_ && store_.results().size() < results) {

@@ -11,8 +11,10 @@ namespace doppler::exec {
 namespace {
 
 void check_factor(const std::string& what, double factor) {
-  if (!(factor > 0.0) || !std::isfinite(factor)) {
-    throw ParameterError(fmt::format("{}: a factor of {} is not positive", what, factor));
+  constexpr double kLargest = 1e6;
+  if (!(factor > 0.0 && factor <= kLargest)) {
+    throw ParameterError(
+        fmt::format("{}: a factor of {} is not above 0 and at most {}", what, factor, kLargest));
   }
 }
 

@@ -178,6 +178,14 @@ void Store::require_inputs() const {
   }
 }
 
+void Store::forget() {
+  buffers_.clear();
+  there_.clear();
+  renewals_.clear();
+  tensors_.clear();
+  wiring_ = nullptr;
+}
+
 void Store::clear() {
   for (std::size_t d = 0; d < arenas_.size(); ++d) lose(DeviceId::of(d));
 }

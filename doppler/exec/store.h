@@ -47,6 +47,8 @@ class Store {
   void renew_parameters();       // after a run: new values take the places of the old
   // Throws InputError for an input or parameter that should be there and is not.
   void require_inputs() const;
+  // Nothing is wired any more, and nothing is there.
+  void forget();
   // Everything on the device is gone; on all devices.
   void lose(DeviceId device);
   void clear();

@@ -1,6 +1,7 @@
 // How the threads of an engine wait: without sleeping where that is over sooner than waking up.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -10,7 +11,10 @@ namespace doppler::exec {
 
 using Clock = std::chrono::steady_clock;
 
+// No longer than thirty years, which a clock can still count.
 inline Clock::duration seconds(double count) {
+  constexpr double kLongest = 1e9;
+  count = std::clamp(count, -kLongest, kLongest);
   return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
 }
 inline double to_seconds(Clock::duration duration) {

@@ -17,6 +17,7 @@
 #include "doppler/exec/pace.h"
 #include "doppler/exec/start_order.h"
 #include "doppler/exec/virtual_run.h"
+#include "doppler/exec/waiting.h"
 #include "doppler/exec/wiring.h"
 #include "doppler/graph/serial_runner.h"
 #include "doppler/kernel/shape.h"
@@ -47,12 +48,19 @@ void check_settings(const cost::Problem& problem, const ExecuteSettings& setting
   if (virtual_clock && !settings.losses.empty()) {
     throw ParameterError("devices are lost on the wall clock only");
   }
+  if (virtual_clock && (settings.watchdog_seconds || settings.replace)) {
+    throw ParameterError("nothing hangs or is lost on a virtual clock");
+  }
   for (const DeviceLoss& loss : settings.losses) {
     if (!problem.topology().find_device(loss.device)) {
       throw ParameterError(
           fmt::format("no device of {} is called '{}'", problem.topology().name(), loss.device));
     }
     if (!(loss.seconds >= 0.0)) throw ParameterError("a device is lost at a time from 0 on");
+    const auto same = [&](const DeviceLoss& other) { return other.device == loss.device; };
+    if (std::count_if(settings.losses.begin(), settings.losses.end(), same) > 1) {
+      throw ParameterError(fmt::format("{} can be lost once only", loss.device));
+    }
   }
   if (!emulated && settings.deviation != exec::Deviation{}) {
     throw ParameterError("only an emulated machine can be made slower or given jitter");
@@ -99,13 +107,31 @@ exec::Values random_values(const graph::Graph& graph, std::uint64_t seed) {
   return values;
 }
 
+namespace {
+
+// Of the units that graphs usually name; others are taken for seconds.
+double seconds_in(const std::string& unit) {
+  if (unit == "ms") return 1e-3;
+  if (unit == "us") return 1e-6;
+  return unit == "ns" ? 1e-9 : 1.0;
+}
+
+}  // namespace
+
 double default_time_scale(const cost::Problem& problem, const schedule::Placement& placement) {
   std::vector<double> times;
   for (std::size_t v = 0; v < problem.node_count(); ++v) {
     times.push_back(problem.compute_time(NodeId::of(v), placement.device[v]));
   }
-  const double middle = times.empty() ? 0.0 : median(std::move(times));
-  return middle > 0.0 ? std::max(1.0, kLeastMedianSeconds / middle) : 1.0;
+  if (times.empty()) return 1.0;
+  const double longest = *std::max_element(times.begin(), times.end());
+  const double middle = median(std::move(times));
+  const double unit = seconds_in(problem.time_unit());
+  if (!(middle > 0.0)) return unit;
+  // Not so long that nobody would wait for the longest.
+  const double stretch =
+      std::min(kLeastMedianSeconds / (middle * unit), kMostNodeSeconds / (longest * unit));
+  return unit * std::max(1.0, stretch);
 }
 
 namespace {
@@ -129,9 +155,9 @@ class Failures {
     thread_ = std::thread([this, &engine, due = std::move(due), start = Clock::now()] {
       std::unique_lock lock(mutex_);
       for (const Due& next : due) {
-        const auto at = start + std::chrono::duration_cast<Clock::duration>(
-                                    std::chrono::duration<double>(next.seconds));
-        if (changed_.wait_until(lock, at, [&] { return over_; })) return;
+        if (changed_.wait_until(lock, start + exec::seconds(next.seconds), [&] { return over_; })) {
+          return;
+        }
         engine.lose(next.device);
         lost_.push_back(next.device);
       }
@@ -152,7 +178,7 @@ class Failures {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = exec::Clock;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
@@ -248,14 +274,6 @@ class Runs {
   std::optional<exec::Pace> pace_;
 };
 
-std::optional<double> noise_of(const std::vector<double>& makespans) {
-  if (makespans.size() < 4) return std::nullopt;
-  std::vector<double> halves[2];
-  for (std::size_t i = 0; i < makespans.size(); ++i) halves[i % 2].push_back(makespans[i]);
-  const double even = median(std::move(halves[0])), odd = median(std::move(halves[1]));
-  return std::abs(even - odd) / median(makespans);
-}
-
 }  // namespace
 
 ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
@@ -270,6 +288,7 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
   if (settings.profile) profile.emplace(*problem);
   for (int i = -settings.warmup; i < settings.runs; ++i) {
     if (stop.interrupted() && result.runs > 0) break;
+    if (stop.interrupted() && i < 0) continue;  // one run that counts, without more before it
     schedule::Timeline timeline = runs.run(i + settings.warmup, result);
     if (i < 0) continue;
     ++result.runs;
@@ -286,7 +305,7 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
   if (makespans.empty()) makespans.push_back(result.timeline.makespan);
   result.min = *std::min_element(makespans.begin(), makespans.end());
   result.max = *std::max_element(makespans.begin(), makespans.end());
-  result.noise = noise_of(makespans);
+  if (makespans.size() >= 4) result.noise = noise_of(makespans);
   result.median = median(std::move(makespans));
   const sim::RunOptions options{.choice = settings.choice};
   result.predicted = settings.mode == schedule::Mode::kSynchronous

@@ -36,7 +36,8 @@ struct ExecuteSettings {
   bool check_finite = false;
   bool profile = false;            // measures costs
   exec::Deviation deviation = {};  // emulated: from the problem's costs
-  // Emulated, wall clock. Absent: so that half of the nodes take at least kLeastMedianSeconds.
+  // Emulated, wall clock: seconds for a unit of the problem's time. Absent: so that half of the
+  // nodes take at least kLeastMedianSeconds.
   std::optional<double> time_scale = std::nullopt;
   std::optional<double> watchdog_seconds = std::nullopt;
   // Wall clock: devices that are lost during the first counted run, and who places what is left
@@ -49,6 +50,8 @@ struct ExecuteSettings {
 
 // Below this sleeping is too imprecise: it ends some tens of microseconds late.
 inline constexpr double kLeastMedianSeconds = 5e-3;
+// But no node is stretched to more than this.
+inline constexpr double kMostNodeSeconds = 60.0;
 
 struct ExecuteResult {
   int runs = 0;  // fewer than asked for where interrupted

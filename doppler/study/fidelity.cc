@@ -175,13 +175,6 @@ double relative(double difference, double measured) {
   return difference == 0.0 ? 0.0 : difference / measured;
 }
 
-double noise_of(const std::vector<double>& rounds) {
-  std::vector<double> halves[2];
-  for (std::size_t i = 0; i < rounds.size(); ++i) halves[i % 2].push_back(rounds[i]);
-  return relative(std::abs(median(std::move(halves[0])) - median(std::move(halves[1]))),
-                  median(rounds));
-}
-
 }  // namespace
 
 Fidelity judge(std::vector<FidelityPoint> points) {

@@ -212,6 +212,16 @@ std::string execute_json(const cost::Problem& problem, const std::string& graph_
     json.field("time_scale", result.time_scale)
         .field("pacing_error_seconds", *result.pacing_error_seconds);
   }
+  if (!settings.losses.empty()) {
+    json.key("lost").begin_array();
+    for (const DeviceLoss& loss : result.lost) {
+      json.begin_object(JsonLayout::kCompact)
+          .field("device", loss.device)
+          .field("seconds", loss.seconds)
+          .end_object();
+    }
+    json.end_array();
+  }
   if (result.checked) {
     json.field("checked", static_cast<std::uint64_t>(*result.checked))
         .field("equal", !result.different.has_value());

@@ -207,16 +207,19 @@ std::string execute_text(const cost::Problem& problem, const ExecuteSettings& se
   if (settings.mode == schedule::Mode::kSynchronous) {
     text.insert(text.size() - 1, " (synchronous, level by level)");
   }
-  text +=
-      fmt::format("simulated  {}: the run takes {:.1f} % {}\n", format_time(result.predicted, unit),
-                  100.0 * std::abs(result.median / result.predicted - 1.0),
-                  result.median < result.predicted ? "less" : "more");
-  if (settings.replace) {
-    for (const DeviceLoss& loss : result.lost) {
-      text +=
-          fmt::format("lost       {} after {} of the first run; what was left was placed anew\n",
-                      loss.device, format_time(loss.seconds, "s"));
-    }
+  text += fmt::format("simulated  {}", format_time(result.predicted, unit));
+  if (result.predicted > 0.0) {
+    text += fmt::format(": the run takes {:.1f} % {}",
+                        100.0 * std::abs(result.median / result.predicted - 1.0),
+                        result.median < result.predicted ? "less" : "more");
+  }
+  text += "\n";
+  for (const DeviceLoss& loss : settings.losses) {
+    const bool lost = std::any_of(result.lost.begin(), result.lost.end(),
+                                  [&](const auto& other) { return other.device == loss.device; });
+    text += fmt::format("lost       {} after {} of the first run{}\n", loss.device,
+                        format_time(loss.seconds, "s"),
+                        lost ? "; what was left was placed anew" : ", which had ended by then");
   }
   if (result.noise) {
     text += fmt::format("noise      {:.1f} % between the medians of odd and even runs\n",
