@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
   } catch (const doppler::exec::HungError& error) {
     std::_Exit(report(error.what(), kFailed));
   } catch (const std::bad_alloc&) {
-    return report("not enough memory for this request", kFailed);
+    // Threads of libraries may ask for memory for ever, and destructors wait for them.
+    std::_Exit(report("not enough memory for this request", kFailed));
   } catch (const std::exception& error) {
     return report(error.what(), kFailed);
   }

@@ -54,12 +54,7 @@ Engine::State::State(std::shared_ptr<const cost::Problem> problem, EngineOptions
     throw ParameterError("kernels of this machine's own devices always compute");
   }
   if (!options_.computes) return;
-  try {
-    kernel::cpu::require_blas_memory(problem_->device_count());
-  } catch (const std::bad_alloc&) {
-    throw InfeasibleError(fmt::format("not enough memory for products on {} devices at once",
-                                      problem_->device_count()));
-  }
+  kernel::cpu::require_blas_memory(problem_->device_count());
   for (std::size_t v = 0; v < problem_->node_count(); ++v) {
     kernels_.push_back(kernel::cpu::bind<float>(*problem_->graph().kernel_call(NodeId::of(v))));
   }

@@ -53,7 +53,7 @@ class Engine {
  public:
   // Starts the threads. Throws InputError where a node has no kernel call and values are asked for,
   // or calls do not fit; ParameterError as make_backend does and where the backend needs values
-  // that are not to be computed.
+  // that are not to be computed; std::bad_alloc where kernels would find no memory.
   Engine(std::shared_ptr<const cost::Problem> problem, EngineOptions options);
   ~Engine();  // waits for running nodes, except for hung ones
 

@@ -167,6 +167,15 @@ TEST(Run, OutputsReplaceNeitherInputsNorEachOther) {
               HasSubstr("--trace and --profile both want ./a.json"));
   EXPECT_THAT(error_of("run ffnn.json" + engine + "--profile ./ffnn.json"),
               HasSubstr("--profile: './ffnn.json' is read, and would be replaced"));
+  // Names of one file that is not there yet, and what the machine is read from.
+  EXPECT_THAT(error_of("run ffnn.json" + engine + "--trace a.json --profile ./a.json"),
+              HasSubstr("--trace and --profile both want ./a.json"));
+  const std::string topology = files.dopp("devices show 4xP100 --json").out;
+  files.write("t.json", topology);
+  EXPECT_THAT(error_of("place ffnn.json --devices t.json -o ./t.json"), HasSubstr("is read"));
+  EXPECT_THAT(error_of("run ffnn.json --engine emulated --devices t.json --trace t.json"),
+              HasSubstr("is read"));
+  EXPECT_EQ(files.read("t.json"), topology);
   EXPECT_THAT(error_of("fidelity ffnn.json" + engine + "-o a --picture a"),
               HasSubstr("--output and --picture both want a"));
   EXPECT_THAT(error_of("place ffnn.json --devices 4xP100 -o ffnn.json"),
@@ -198,6 +207,9 @@ TEST(Run, RefusesLossesThatMakeNoSense) {
     EXPECT_THAT(error_of(std::string("--lose ") + bad), HasSubstr("is not DEVICE@SECONDS")) << bad;
   }
   EXPECT_THAT(error_of("--clock virtual --lose gpu1@0"), HasSubstr("wall clock only"));
+  EXPECT_THAT(error_of("--clock virtual --watchdog 1"), HasSubstr("virtual clock"));
+  EXPECT_THAT(error_of("--lose gpu1@0,gpu1@1"), HasSubstr("once only"));
+  EXPECT_THAT(error_of("--slow-device gpu1=1e20"), HasSubstr("at most"));
   EXPECT_THAT(error_of("--on-failure pray"), HasSubstr("--on-failure"));
 }
 

@@ -174,6 +174,8 @@ TEST(Engine, ANodeThatHangsIsNamedAndNothingRunsAfterIt) {
               testing::HasSubstr("node 'stuck' on"));
   EXPECT_THAT(test::error_of<InfeasibleError>([&] { engine.run(); }),
               testing::HasSubstr("cannot run any more"));
+  engine.lose(DeviceId(1));  // whose memory the node may still use
+  EXPECT_THROW(engine.results(), InfeasibleError);
 }
 
 // Everything on the devices that a problem allows, at random.
