@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,6 +31,18 @@ std::size_t read_json_object(JsonReader& reader, std::string_view what, const Re
     seen.push_back(name);
   }
   return position;
+}
+
+// A hash as hash_to_string() writes it.
+inline std::uint64_t read_json_hash(JsonReader& reader) {
+  const std::string text = reader.string();
+  std::uint64_t hash = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, hash, 16);
+  if (text.size() != 16 || parsed.ec != std::errc{} || parsed.ptr != end) {
+    reader.fail("expected a hash of 16 hexadecimal digits");
+  }
+  return hash;
 }
 
 // The keys "format" and "version" that every file of ours carries.

@@ -21,17 +21,6 @@ using cost::LinkMode;
 constexpr std::string_view kFormat = "doppler.placement";
 constexpr std::uint64_t kVersion = 1;
 
-std::uint64_t read_hash(JsonReader& reader) {
-  const std::string text = reader.string();
-  std::uint64_t hash = 0;
-  const char* end = text.data() + text.size();
-  const auto result = std::from_chars(text.data(), end, hash, 16);
-  if (text.size() != 16 || result.ec != std::errc{} || result.ptr != end) {
-    reader.fail("expected a hash of 16 hexadecimal digits");
-  }
-  return hash;
-}
-
 // The value whose name comes next, of those that `name_of` names.
 template <class Value, class NameOf>
 Value read_choice(JsonReader& reader, std::initializer_list<Value> values, const NameOf& name_of) {
@@ -46,9 +35,9 @@ Value read_choice(JsonReader& reader, std::initializer_list<Value> values, const
 
 bool read_origin_key(JsonReader& reader, const std::string& key, PlacementOrigin& origin) {
   if (key == "graph") return origin.graph = reader.string(), true;
-  if (key == "graph_hash") return origin.graph_hash = read_hash(reader), true;
+  if (key == "graph_hash") return origin.graph_hash = read_json_hash(reader), true;
   if (key == "devices") return origin.devices = reader.string(), true;
-  if (key == "topology_hash") return origin.topology_hash = read_hash(reader), true;
+  if (key == "topology_hash") return origin.topology_hash = read_json_hash(reader), true;
   if (key == "links") {
     origin.links = read_choice(reader, {LinkMode::kFree, LinkMode::kChannel}, links_name);
     return true;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -33,17 +32,6 @@ std::vector<T> read_packed(JsonReader& reader) {
   std::vector<T> values(bytes->size() / sizeof(T));
   if (!values.empty()) std::memcpy(values.data(), bytes->data(), bytes->size());
   return values;
-}
-
-std::uint64_t read_hash(JsonReader& reader) {
-  const std::string text = reader.string();
-  std::uint64_t hash = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, hash, 16);
-  if (text.size() != 16 || parsed.ec != std::errc{} || parsed.ptr != end) {
-    reader.fail("expected a hash of 16 hexadecimal digits");
-  }
-  return hash;
 }
 
 std::uint64_t checksum(const TrainingState& state) {
@@ -92,8 +80,8 @@ TrainingState read_checkpoint_json(const std::string& file, std::string_view tex
   std::string sum;
   read_json_object(reader, "the checkpoint", [&](const std::string& key) {
     if (format.read(reader, key)) return true;
-    if (key == "plan") return state.plan_hash = read_hash(reader), true;
-    if (key == "problems") return state.problems_hash = read_hash(reader), true;
+    if (key == "plan") return state.plan_hash = read_json_hash(reader), true;
+    if (key == "problems") return state.problems_hash = read_json_hash(reader), true;
     if (key == "updates") return state.updates = reader.unsigned_integer(UINT64_MAX), true;
     if (key == "rollbacks") return state.rollbacks = reader.unsigned_integer(UINT64_MAX), true;
     if (key == "optimiser_steps") {
