@@ -14,6 +14,8 @@
 namespace doppler::policy {
 
 inline constexpr std::size_t kNodeFeatures = 16;
+// Positions of those that tell what a problem is like as a whole.
+inline constexpr std::size_t kParallelism = 10, kTraffic = 12, kDeviceSpread = 14;
 // Of one feature, for tables.
 std::string_view node_feature_name(std::size_t feature);
 

@@ -22,9 +22,6 @@ constexpr std::string_view kFormat = "doppler.policy";
 constexpr std::uint64_t kVersion = 1;
 constexpr std::size_t kMostRounds = 64;
 
-// Positions of node_features.h whose values are the same for all nodes of a problem.
-constexpr Eigen::Index kParallelism = 10, kTraffic = 12;
-
 struct NamedRange {
   std::string_view name;
   std::string_view what;
@@ -47,8 +44,8 @@ double value_of(const NodeFeatures& nodes, Range Domain::*range) {
   if (range == &Domain::parallelism) return nodes.values()(0, kParallelism);
   double spread = 0.0;
   for (std::size_t v = 0; v < nodes.node_count(); ++v) {
-    spread =
-        std::max(spread, static_cast<double>(nodes.values()(static_cast<Eigen::Index>(v), 14)));
+    spread = std::max(
+        spread, static_cast<double>(nodes.values()(static_cast<Eigen::Index>(v), kDeviceSpread)));
   }
   return spread;
 }
