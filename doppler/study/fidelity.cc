@@ -119,7 +119,7 @@ class Turns {
       turn.after = references_.back();
       if (!best || turn.disturbance() < best->disturbance()) best = std::move(turn);
       if (best->disturbance() <= (1.0 + kDisturbance) * quiet_reference()) break;
-      ++repeated_;
+      if (i + 1 < kMostTurns) ++repeated_;
     }
     counted_.push_back(0.5 * (best->before + best->after));
     profile_.add(best->reference);
