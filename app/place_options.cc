@@ -43,7 +43,13 @@ void add_place(CommandLine& line) {
                "  dopp place graph.json --devices uniform:4 --method heft\n"
                "  dopp place graph.json --devices 2n4xA100 --objective any-order --budget 20\n"
                "  dopp place graph.json --devices 8xV100 --evaluations 100000 --seed 3 --json",
-               [request] {
+               [request, &line] {
+                 const bool learned = request->method == "policy" || request->method == "auto";
+                 for (const char* option : {"--policy", "--samples", "--finetune"}) {
+                   if (!learned && line.app().get_subcommand("place")->count(option) > 0) {
+                     throw ParameterError(fmt::format("{}: only policy and auto use it", option));
+                   }
+                 }
                  check_budgets(request->search);
                  check_outputs({{"--output", request->output}}, request->json,
                                {request->graph, request->policy.file}, request->machine);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -162,9 +163,11 @@ void run(const TrainRequest& given) {
   // A list of many says nothing; metrics.csv has them all.
   constexpr std::size_t kMostShown = 20;
   for (std::size_t i = 0; i < std::min(kMostShown, lessons.size()); ++i) {
-    text += fmt::format("best     {}  {} on {}\n",
-                        format_time(training.task(i).best_time(), problems[i]->time_unit()),
-                        lessons[i].graph, lessons[i].devices);
+    const double best = training.task(i).best_time();
+    text +=
+        fmt::format("best     {}  {} on {}\n",
+                    std::isfinite(best) ? format_time(best, problems[i]->time_unit()) : "none yet",
+                    lessons[i].graph, lessons[i].devices);
   }
   print(text + fmt::format("wrote    {}\n", folder.policy_path()));
 }

@@ -73,6 +73,8 @@ TEST(Train, SaysWhatIsWrong) {
   files.write("bad.json", "{}");
   EXPECT_THAT(error_of("place g.json --devices uniform:3 --method policy --policy bad.json"),
               HasSubstr("not a doppler.policy file"));
+  EXPECT_THAT(error_of("place g.json --devices uniform:3 --method heft --samples 3"),
+              HasSubstr("--samples: only policy and auto"));
   EXPECT_FALSE(files.has("x"));
 }
 
