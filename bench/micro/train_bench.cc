@@ -8,6 +8,7 @@
 #include "doppler/device/spec.h"
 #include "doppler/graph/generate/random.h"
 #include "doppler/import/import.h"
+#include "doppler/policy/dual_model.h"
 #include "doppler/train/learner.h"
 
 namespace doppler {
@@ -21,11 +22,11 @@ std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph) {
 
 void train(benchmark::State& state, std::shared_ptr<const cost::Problem> problem,
            std::size_t width) {
-  const policy::Network network({.width = width});
+  const policy::DualModel model({.width = width});
   Rng rng(1);
-  train::Learner learner(network, {}, network.parameters().random_values(rng));
+  train::Learner learner(model, {}, model.parameters().random_values(rng));
   const std::size_t nodes = problem->node_count();
-  train::Task task(std::move(problem), network);
+  train::Task task(std::move(problem), model);
   std::uint64_t seed = 0;
   for (auto _ : state) learner.reinforce(task, ++seed, 1e-3);
   const auto batch = static_cast<double>(train::LearnerSettings{}.batch);

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "doppler/nn/product.h"
+
 namespace doppler::nn {
 namespace {
 
@@ -9,6 +11,11 @@ template <class T>
 using RowView = Eigen::Map<Eigen::Matrix<T, 1, Eigen::Dynamic>>;
 template <class T>
 using ConstRowView = Eigen::Map<const Eigen::Matrix<T, 1, Eigen::Dynamic>>;
+
+template <class T>
+std::size_t rows_of(const Matrix<T>& matrix) {
+  return static_cast<std::size_t>(matrix.rows());
+}
 
 }  // namespace
 
@@ -24,7 +31,8 @@ Dense::Dense(ParameterTable& table, const std::string& name, std::size_t inputs,
 
 template <class T>
 void Dense::add(std::span<const T> parameters, const Matrix<T>& in, Matrix<T>& out) const {
-  out.noalias() += in * weights(parameters);
+  add_product<T>(rows_of(in), inputs_, outputs_, {in.data(), inputs_, 1},
+                 parameters.data() + weights_, out.data());
   if (offset_ == Offset::kAdded) {
     out.rowwise() +=
         ConstRowView<T>(parameters.data() + offsets_, static_cast<Eigen::Index>(outputs_));
@@ -34,12 +42,16 @@ void Dense::add(std::span<const T> parameters, const Matrix<T>& in, Matrix<T>& o
 template <class T>
 void Dense::add_gradients(std::span<const T> parameters, const Matrix<T>& in,
                           const Matrix<T>& d_out, std::span<T> gradients, Matrix<T>* d_in) const {
-  weights(gradients).noalias() += in.transpose() * d_out;
+  add_product<T>(inputs_, rows_of(in), outputs_, {in.data(), 1, inputs_}, d_out.data(),
+                 gradients.data() + weights_);
   if (offset_ == Offset::kAdded) {
     RowView<T>(gradients.data() + offsets_, static_cast<Eigen::Index>(outputs_)) +=
         d_out.colwise().sum();
   }
-  if (d_in) d_in->noalias() += d_out * weights(parameters).transpose();
+  if (!d_in) return;
+  const Matrix<T> turned = weights(parameters).transpose();
+  add_product<T>(rows_of(in), outputs_, inputs_, {d_out.data(), outputs_, 1}, turned.data(),
+                 d_in->data());
 }
 
 template void Dense::add(std::span<const float>, const Matrix<float>&, Matrix<float>&) const;

@@ -1,26 +1,27 @@
-// The two layers of PLC that run at every step of every episode, forward and back: where the time
-// of training goes. Written so that compilers keep blocks of the hidden layer in registers; sums
-// are taken in the same order with any instruction set.
+// The two layers of PLC that run at every step of every episode, forward and back.
 #pragma once
 
 #include <cstddef>
 
 namespace doppler::policy {
 
-// One choice among devices. Rows of `features` have kChoiceFeatures numbers, all others `width`.
+// For choices among `devices`. Rows of features have kChoiceFeatures numbers, all others `width`.
 template <class T>
 struct ChoiceLayers {
   std::size_t devices, width;
-  const float* features;  // by device
-  const T* weights;       // by feature
-  const T* last;          // of the score
-  T* hidden;              // by device: what the layer gives
+  const T* weights;  // by feature
+  const T* last;     // of the score
 
-  // `base` and `shares` (by device) are added to the features' part; a score for each device.
-  void score(const T* base, const T* shares, T* scores) const;
-  // Adds the derivatives by everything that `d_scores` implies. Uses `d_hidden` (by device).
-  void add_gradients(const T* d_scores, T* d_hidden, T* d_weights, T* d_last, T* d_base,
+  // From features by device. `base` and `shares` (by device) are added to their part of the hidden
+  // layer. Gives that layer and a score for each device.
+  void score(const T* features, const T* base, const T* shares, T* hidden, T* scores) const;
+  // What the derivatives by the scores imply: those by the hidden layer's argument are written,
+  // those by `last`, `base` and `shares` added.
+  void add_gradients(const T* hidden, const T* d_scores, T* d_hidden, T* d_last, T* d_base,
                      T* d_shares) const;
+  // Adds the derivatives by the weights, of many choices at once: rows of features and d_hidden.
+  void add_weight_gradients(std::size_t rows, const T* features, const T* d_hidden,
+                            T* d_weights) const;
 };
 
 }  // namespace doppler::policy

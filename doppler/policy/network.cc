@@ -71,17 +71,21 @@ void add_gradients_along(const std::vector<std::uint32_t>& next,
 }  // namespace
 
 template <class T>
-void EncodedGradients<T>::clear(std::size_t nodes, std::size_t width) {
+void EpisodeGradients<T>::clear(std::size_t nodes, std::size_t width) {
   scores.assign(nodes, T(0));
   choice_base.setZero(static_cast<Eigen::Index>(nodes), static_cast<Eigen::Index>(width));
   choice_share.setZero(static_cast<Eigen::Index>(nodes), static_cast<Eigen::Index>(width));
+  weights.assign(kChoiceFeatures * width, T(0));
+  last.assign(width, T(0));
 }
 
 template <class T>
-void EncodedGradients<T>::add(const EncodedGradients& other) {
+void EpisodeGradients<T>::add(const EpisodeGradients& other) {
   for (std::size_t v = 0; v < scores.size(); ++v) scores[v] += other.scores[v];
   choice_base += other.choice_base;
   choice_share += other.choice_share;
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] += other.weights[i];
+  for (std::size_t i = 0; i < last.size(); ++i) last[i] += other.last[i];
 }
 
 Network::Network(NetworkShape shape)
@@ -168,22 +172,27 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
 
 template <class T>
 void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
-                            const Encoded<T>& encoded, const EncodedGradients<T>& d_encoded,
+                            const Encoded<T>& encoded, const EpisodeGradients<T>& d_episodes,
                             std::span<T> gradients) const {
   const nn::Matrix<T>& last = encoded.embeddings.back();
   nn::Matrix<T> d_last = nn::Matrix<T>::Zero(last.rows(), last.cols());
 
-  plc_own_.add_gradients(parameters, last, d_encoded.choice_base, gradients, &d_last);
-  plc_raw_.add_gradients<T>(parameters, encoded.raw, d_encoded.choice_base, gradients, nullptr);
+  const auto add = [](const std::vector<T>& values, T* to) {
+    for (std::size_t i = 0; i < values.size(); ++i) to[i] += values[i];
+  };
+  add(d_episodes.weights, plc_features_.weights(gradients).data());
+  add(d_episodes.last, plc_score_.weights(gradients).data());
+  plc_own_.add_gradients(parameters, last, d_episodes.choice_base, gradients, &d_last);
+  plc_raw_.add_gradients<T>(parameters, encoded.raw, d_episodes.choice_base, gradients, nullptr);
   const nn::Matrix<T> d_share =
-      d_encoded.choice_share * (static_cast<T>(nodes.problem().device_count()) /
-                                static_cast<T>(std::max<std::size_t>(1, nodes.node_count())));
+      d_episodes.choice_share * (static_cast<T>(nodes.problem().device_count()) /
+                                 static_cast<T>(std::max<std::size_t>(1, nodes.node_count())));
   plc_share_.add_gradients(parameters, last, d_share, gradients, &d_last);
 
   nn::Matrix<T> d_scores(last.rows(), 1);
   for (std::size_t v = 0; v < encoded.scores.size(); ++v) {
     const T bounded = encoded.scores[v] / T(kLargestScore);
-    d_scores(static_cast<Eigen::Index>(v), 0) = d_encoded.scores[v] * (T(1) - bounded * bounded);
+    d_scores(static_cast<Eigen::Index>(v), 0) = d_episodes.scores[v] * (T(1) - bounded * bounded);
   }
   nn::Matrix<T> d_hidden = nn::Matrix<T>::Zero(last.rows(), last.cols());
   sel_score_.add_gradients(parameters, encoded.hidden, d_scores, gradients, &d_hidden);
@@ -216,23 +225,19 @@ void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& n
 }
 
 template <class T>
-ChoiceLayers<T> Network::choice_layers(std::span<const T> parameters, std::size_t devices,
-                                       std::span<const float> features, std::span<T> hidden) const {
+ChoiceLayers<T> Network::choice_layers(std::span<const T> parameters, std::size_t devices) const {
   return {.devices = devices,
           .width = shape_.width,
-          .features = features.data(),
           .weights = plc_features_.weights(parameters).data(),
-          .last = plc_score_.weights(parameters).data(),
-          .hidden = hidden.data()};
+          .last = plc_score_.weights(parameters).data()};
 }
 
 #define DOPPLER_NETWORK_OF(T)                                                                      \
-  template struct EncodedGradients<T>;                                                             \
+  template struct EpisodeGradients<T>;                                                             \
   template void Network::encode(std::span<const T>, const NodeFeatures&, Encoded<T>&) const;       \
   template void Network::add_gradients(std::span<const T>, const NodeFeatures&, const Encoded<T>&, \
-                                       const EncodedGradients<T>&, std::span<T>) const;            \
-  template ChoiceLayers<T> Network::choice_layers(std::span<const T>, std::size_t,                 \
-                                                  std::span<const float>, std::span<T>) const;
+                                       const EpisodeGradients<T>&, std::span<T>) const;            \
+  template ChoiceLayers<T> Network::choice_layers(std::span<const T>, std::size_t) const;
 DOPPLER_NETWORK_OF(float)
 DOPPLER_NETWORK_OF(double)
 #undef DOPPLER_NETWORK_OF

@@ -49,14 +49,15 @@ struct Encoded {
   nn::Matrix<T> hidden;                                                 // of SEL
 };
 
-// Derivatives by what Encoded holds.
+// Derivatives that episodes give: by what Encoded holds and by the parameters of PLC's last layers.
 template <class T>
-struct EncodedGradients {
+struct EpisodeGradients {
   std::vector<T> scores;
   nn::Matrix<T> choice_base, choice_share;
+  std::vector<T> weights, last;  // of ChoiceLayers
 
   void clear(std::size_t nodes, std::size_t width);
-  void add(const EncodedGradients& other);
+  void add(const EpisodeGradients& other);
 };
 
 class Network {
@@ -68,25 +69,15 @@ class Network {
 
   template <class T>
   void encode(std::span<const T> parameters, const NodeFeatures& nodes, Encoded<T>& encoded) const;
-  // Adds to the gradients of the parameters.
+  // Adds to the gradients of all parameters.
   template <class T>
   void add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
-                     const Encoded<T>& encoded, const EncodedGradients<T>& d_encoded,
+                     const Encoded<T>& encoded, const EpisodeGradients<T>& d_episodes,
                      std::span<T> gradients) const;
 
-  // PLC's layers, for one choice. `hidden` has a row for each device.
+  // PLC's layers, for choices among so many devices.
   template <class T>
-  ChoiceLayers<T> choice_layers(std::span<const T> parameters, std::size_t devices,
-                                std::span<const float> features, std::span<T> hidden) const;
-  // Where the derivatives by their parameters go.
-  template <class T>
-  T* choice_weights(std::span<T> gradients) const {
-    return plc_features_.weights(gradients).data();
-  }
-  template <class T>
-  T* choice_last(std::span<T> gradients) const {
-    return plc_score_.weights(gradients).data();
-  }
+  ChoiceLayers<T> choice_layers(std::span<const T> parameters, std::size_t devices) const;
 
  private:
   struct Round {

@@ -10,9 +10,12 @@
 
 namespace doppler::train {
 
-Task::Task(std::shared_ptr<const cost::Problem> problem, const policy::Network& network,
+Task::Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& model,
            schedule::Objective objective)
-    : problem_(std::move(problem)), network_(network), objective_(objective), nodes_(*problem_) {}
+    : problem_(std::move(problem)),
+      objective_(objective),
+      nodes_(*problem_),
+      actor_(model.actor(nodes_)) {}
 
 void Task::offer(const policy::Episode& episode, double time) {
   if (!(time < best_time_)) return;
@@ -20,20 +23,16 @@ void Task::offer(const policy::Episode& episode, double time) {
   best_ = episode;
 }
 
-void Task::need_workers(std::size_t threads) {
-  while (workers_.size() < threads) {
-    workers_.push_back(std::make_unique<Worker>(
-        Worker{policy::Player<float>(network_, nodes_), place::Scorer(*problem_, objective_)}));
+void Task::need_scorers(std::size_t threads) {
+  while (scorers_.size() < threads) {
+    scorers_.push_back(std::make_unique<place::Scorer>(*problem_, objective_));
   }
 }
 
-Learner::Learner(const policy::Network& network, LearnerSettings settings,
+Learner::Learner(const policy::Model& model, LearnerSettings settings,
                  std::vector<float> parameters)
-    : network_(network),
-      settings_(settings),
-      parameters_(std::move(parameters)),
-      adam_(parameters_.size()) {
-  DOPPLER_CHECK(parameters_.size() == network.parameters().size() && settings.batch > 1);
+    : settings_(settings), parameters_(std::move(parameters)), adam_(parameters_.size()) {
+  DOPPLER_CHECK(parameters_.size() == model.parameters().size() && settings.batch > 1);
 }
 
 void Learner::restore(std::vector<float> parameters, nn::AdamState optimiser) {
@@ -43,27 +42,30 @@ void Learner::restore(std::vector<float> parameters, nn::AdamState optimiser) {
   adam_ = nn::Adam(std::move(optimiser));
 }
 
-// body(worker, i) for every episode of a batch.
+std::size_t Learner::threads_for(std::size_t count) const {
+  return std::min(static_cast<std::size_t>(settings_.threads), count);
+}
+
 template <class Body>
-void Learner::for_each_episode(Task& task, std::size_t count, const Body& body) {
-  const std::size_t threads =
-      std::min<std::size_t>(static_cast<std::size_t>(settings_.threads), count);
-  task.need_workers(threads);
+void Learner::for_each_episode(std::size_t count, const Body& body) const {
+  const std::size_t threads = threads_for(count);
   parallel_for(threads, static_cast<int>(threads), [&](std::size_t thread) {
-    for (std::size_t i = thread; i < count; i += threads) body(task.worker(thread), i);
+    for (std::size_t i = thread; i < count; i += threads) body(thread, i);
   });
 }
 
 void Learner::play(Task& task, std::uint64_t seed, std::size_t count, policy::Decoding first) {
-  network_.encode<float>(parameters_, task.nodes(), encoded_);
+  // One slot more than is played: for the best so far.
+  task.actor_->prepare(parameters_, count + 1, threads_for(count + 1));
+  task.need_scorers(threads_for(count));
   episodes_.resize(std::max(episodes_.size(), count));
   times_.resize(count);
-  for_each_episode(task, count, [&](Task::Worker& worker, std::size_t i) {
+  for_each_episode(count, [&](std::size_t thread, std::size_t i) {
     Rng rng = Rng::stream(seed, i);
-    worker.player.play(parameters_, encoded_, i == 0 ? first : policy::Decoding::kSample, rng,
-                       episodes_[i]);
-    worker.scorer.set_samples(seed);
-    times_[i] = worker.scorer.score(policy::to_placement(episodes_[i]), cost::kInfinity);
+    task.actor_->play(thread, i, i == 0 ? first : policy::Decoding::kSample, rng, episodes_[i]);
+    place::Scorer& scorer = *task.scorers_[thread];
+    scorer.set_samples(seed);
+    times_[i] = scorer.score(policy::to_placement(episodes_[i]), cost::kInfinity);
   });
   for (std::size_t i = 0; i < count; ++i) task.offer(episodes_[i], times_[i]);
 }
@@ -97,10 +99,11 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   for (const double value : values) squares += (value - centre) * (value - centre);
   const double deviation = std::sqrt(squares / static_cast<double>(count));
 
+  // Where all are the same there is nothing to learn from them.
+  const std::size_t played = deviation > 1e-9 * centre ? count : 0;
   std::vector<const policy::Episode*> episodes;
   std::vector<double> stakes;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!(deviation > 1e-9 * centre)) break;  // all the same: nothing to learn
+  for (std::size_t i = 0; i < played; ++i) {
     episodes.push_back(&episodes_[i]);
     stakes.push_back((centre - values[i]) / deviation);
   }
@@ -108,7 +111,7 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
     episodes.push_back(&task.best());
     stakes.push_back(settings_.self_imitation * static_cast<double>(count));
   }
-  const BatchReport stepped = step(task, episodes, stakes, rate);
+  const BatchReport stepped = step(task, episodes, stakes, played, rate);
   report.mean = mean;
   report.best = *std::min_element(fitting.begin(), fitting.end());
   report.gradient_length = stepped.gradient_length;
@@ -117,36 +120,28 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
 }
 
 BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> lessons, double rate) {
-  network_.encode<float>(parameters_, task.nodes(), encoded_);
   std::vector<const policy::Episode*> episodes;
   for (const policy::Episode& lesson : lessons) episodes.push_back(&lesson);
-  return step(task, episodes, std::vector<double>(lessons.size(), 1.0), rate);
+  return step(task, episodes, std::vector<double>(lessons.size(), 1.0), 0, rate);
 }
 
 BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> episodes,
-                          std::span<const double> stakes, double rate) {
+                          std::span<const double> stakes, std::size_t played, double rate) {
   BatchReport report;
   if (episodes.empty()) return report;
   const std::size_t count = episodes.size(), nodes = task.nodes().node_count();
-  gradients_.resize(std::max(gradients_.size(), count));
-  d_encoded_.resize(std::max(d_encoded_.size(), count));
+  if (played == 0) task.actor_->prepare(parameters_, count, threads_for(count));
   log_probabilities_.resize(std::max(log_probabilities_.size(), count));
-  for_each_episode(task, count, [&](Task::Worker& worker, std::size_t i) {
-    gradients_[i].assign(parameters_.size(), 0.0f);
-    d_encoded_[i].clear(nodes, network_.shape().width);
-    log_probabilities_[i] = worker.player.learn(
-        parameters_, encoded_, *episodes[i], {stakes[i], stakes[i]}, gradients_[i], d_encoded_[i]);
+  for_each_episode(count, [&](std::size_t thread, std::size_t i) {
+    log_probabilities_[i] = task.actor_->learn(thread, i, *episodes[i], stakes[i], i < played);
   });
-  for (std::size_t i = 1; i < count; ++i) {
-    for (std::size_t p = 0; p < parameters_.size(); ++p) gradients_[0][p] += gradients_[i][p];
-    d_encoded_[0].add(d_encoded_[i]);
-  }
-  network_.add_gradients<float>(parameters_, task.nodes(), encoded_, d_encoded_[0], gradients_[0]);
+  gradients_.assign(parameters_.size(), 0.0f);
+  task.actor_->add_gradients(count, gradients_);
   // Of a mean over episodes and over steps: graphs of any size then learn at the same rate.
   const auto share = static_cast<float>(1.0 / static_cast<double>(count * nodes));
-  for (float& gradient : gradients_[0]) gradient *= share;
-  report.gradient_length = nn::clip_length(gradients_[0], settings_.longest_gradient);
-  adam_.step(parameters_, gradients_[0], rate);
+  for (float& gradient : gradients_) gradient *= share;
+  report.gradient_length = nn::clip_length(gradients_, settings_.longest_gradient);
+  adam_.step(parameters_, gradients_, rate);
   for (std::size_t i = 0; i < count; ++i) {
     report.log_probability.sel += log_probabilities_[i].sel / static_cast<double>(count);
     report.log_probability.plc += log_probabilities_[i].plc / static_cast<double>(count);

@@ -14,8 +14,8 @@
 #include "doppler/cost/problem.h"
 #include "doppler/nn/adam.h"
 #include "doppler/place/search/scorer.h"
+#include "doppler/policy/actor.h"
 #include "doppler/policy/episode.h"
-#include "doppler/policy/network.h"
 #include "doppler/policy/node_features.h"
 
 namespace doppler::train {
@@ -23,7 +23,7 @@ namespace doppler::train {
 // A problem to learn from, and the best episode that was seen of it. One thread at a time.
 class Task {
  public:
-  Task(std::shared_ptr<const cost::Problem> problem, const policy::Network& network,
+  Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& model,
        schedule::Objective objective = schedule::Objective::kNominal);
 
   const cost::Problem& problem() const { return *problem_; }
@@ -36,18 +36,13 @@ class Task {
 
  private:
   friend class Learner;
-  struct Worker {  // of one thread
-    policy::Player<float> player;
-    place::Scorer scorer;
-  };
-  Worker& worker(std::size_t thread) { return *workers_[thread]; }
-  void need_workers(std::size_t threads);
+  void need_scorers(std::size_t threads);
 
   std::shared_ptr<const cost::Problem> problem_;
-  const policy::Network& network_;
   schedule::Objective objective_;
   policy::NodeFeatures nodes_;
-  std::vector<std::unique_ptr<Worker>> workers_;
+  std::unique_ptr<policy::Actor> actor_;
+  std::vector<std::unique_ptr<place::Scorer>> scorers_;  // by thread
   policy::Episode best_;
   double best_time_ = cost::kInfinity;
 };
@@ -68,8 +63,8 @@ struct BatchReport {
 
 class Learner {
  public:
-  // `network` must outlive this object.
-  Learner(const policy::Network& network, LearnerSettings settings, std::vector<float> parameters);
+  // `model` must outlive this object.
+  Learner(const policy::Model& model, LearnerSettings settings, std::vector<float> parameters);
 
   std::span<const float> parameters() const { return parameters_; }
   const nn::AdamState& optimiser() const { return adam_.state(); }
@@ -89,22 +84,22 @@ class Learner {
 
  private:
   void play(Task& task, std::uint64_t seed, std::size_t count, policy::Decoding first);
-  // One step along the gradient of the sum of stakes times log probabilities.
+  // One step along the gradient of the sum of stakes times log probabilities. The first `played` of
+  // the episodes are those played last.
   BatchReport step(Task& task, std::span<const policy::Episode* const> episodes,
-                   std::span<const double> stakes, double rate);
+                   std::span<const double> stakes, std::size_t played, double rate);
+  std::size_t threads_for(std::size_t count) const;
+  // body(thread, i) for every episode of a batch.
   template <class Body>
-  void for_each_episode(Task& task, std::size_t count, const Body& body);
+  void for_each_episode(std::size_t count, const Body& body) const;
 
-  const policy::Network& network_;
   LearnerSettings settings_;
   std::vector<float> parameters_;
   nn::Adam adam_;
-  policy::Encoded<float> encoded_;
+  std::vector<float> gradients_;
   // By episode of the batch.
   std::vector<policy::Episode> episodes_;
   std::vector<double> times_;
-  std::vector<std::vector<float>> gradients_;
-  std::vector<policy::EncodedGradients<float>> d_encoded_;
   std::vector<policy::LogProbability> log_probabilities_;
 };
 

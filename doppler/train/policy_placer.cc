@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "doppler/place/feasible.h"
+#include "doppler/policy/dual_model.h"
 #include "doppler/train/learner.h"
 
 namespace doppler::train {
@@ -18,7 +19,7 @@ constexpr double kFinetuneRate = 2e-3;
 class PolicyPlacer final : public place::Placer {
  public:
   PolicyPlacer(std::shared_ptr<const policy::Policy> policy, PolicyPlacerSettings settings)
-      : policy_(std::move(policy)), settings_(settings), network_(policy_->shape) {}
+      : policy_(std::move(policy)), settings_(settings), model_(policy_->shape) {}
 
   std::string_view name() const override { return "policy"; }
   std::string_view summary() const override {
@@ -30,8 +31,8 @@ class PolicyPlacer final : public place::Placer {
     using Clock = std::chrono::steady_clock;
     // The caller's problem outlives this call.
     const std::shared_ptr<const cost::Problem> shared(std::shared_ptr<void>(), &problem);
-    Task task(shared, network_, request.objective);
-    Learner learner(network_, {.threads = request.threads}, policy_->parameters);
+    Task task(shared, model_, request.objective);
+    Learner learner(model_, {.threads = request.threads}, policy_->parameters);
     std::uint64_t played = 0;
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(settings_.finetune_seconds));
@@ -61,7 +62,7 @@ class PolicyPlacer final : public place::Placer {
  private:
   std::shared_ptr<const policy::Policy> policy_;
   PolicyPlacerSettings settings_;
-  policy::Network network_;
+  policy::DualModel model_;
 };
 
 }  // namespace

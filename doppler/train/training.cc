@@ -22,16 +22,16 @@ bool is_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
 }
 
-std::vector<float> start_values(const policy::Network& network, std::vector<float> given,
+std::vector<float> start_values(const policy::Model& model, std::vector<float> given,
                                 std::uint64_t seed) {
   if (!given.empty()) {
-    if (given.size() != network.parameters().size()) {
+    if (given.size() != model.parameters().size()) {
       throw ParameterError("the policy to begin with has another network");
     }
     return given;
   }
   Rng rng = Rng::stream(seed, kStartStream);
-  return network.parameters().random_values(rng);
+  return model.parameters().random_values(rng);
 }
 
 }  // namespace
@@ -61,13 +61,13 @@ Training::Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Pr
                    const place::Registry& teachers, std::vector<float> start)
     : plan_(std::move(plan)),
       teachers_(teachers),
-      network_(plan_.shape),
+      model_(plan_.shape),
       lessons_(problems.size()),
-      learner_(network_, plan_.learner, start_values(network_, std::move(start), plan_.seed)) {
+      learner_(model_, plan_.learner, start_values(model_, std::move(start), plan_.seed)) {
   if (problems.empty()) throw ParameterError("there is nothing to train on");
   for (auto& problem : problems) {
     if (problem->node_count() == 0) throw ParameterError("a graph without nodes teaches nothing");
-    tasks_.push_back(std::make_unique<Task>(std::move(problem), network_, plan_.objective));
+    tasks_.push_back(std::make_unique<Task>(std::move(problem), model_, plan_.objective));
     domain_.include(tasks_.back()->nodes());
   }
   if (plan_.imitation_episodes > 0) teachers_.find(plan_.teacher);

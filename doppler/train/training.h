@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "doppler/place/registry.h"
+#include "doppler/policy/dual_model.h"
 #include "doppler/policy/policy.h"
 #include "doppler/train/learner.h"
 
@@ -81,7 +82,7 @@ class Training {
 
   TrainingPlan plan_;
   const place::Registry& teachers_;
-  policy::Network network_;
+  policy::DualModel model_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::vector<std::vector<policy::Episode>> lessons_;  // by task, made when first asked for
   Learner learner_;

@@ -1,4 +1,4 @@
-#include "doppler/policy/episode.h"
+#include "doppler/policy/player.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Episode played(const Network& network, const NodeFeatures& nodes,
 }
 
 // Both policies as a whole, with respect to every parameter, on problems of all sorts.
-TEST(Episode, GradientsAreThoseOfFiniteDifferences) {
+TEST(Player, GradientsAreThoseOfFiniteDifferences) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 12, seed);
@@ -48,12 +48,13 @@ TEST(Episode, GradientsAreThoseOfFiniteDifferences) {
     const auto loss = [&](std::vector<double>* gradients) {
       Encoded<double> encoded;
       network.encode<double>(parameters, nodes, encoded);
-      EncodedGradients<double> d_encoded;
-      d_encoded.clear(nodes.node_count(), network.shape().width);
-      std::vector<double> unused(parameters.size(), 0.0);
-      std::vector<double>& out = gradients ? *gradients : unused;
-      const LogProbability log = player.learn(parameters, encoded, episode, stakes, out, d_encoded);
-      network.add_gradients<double>(parameters, nodes, encoded, d_encoded, out);
+      EpisodeGradients<double> d_episode;
+      d_episode.clear(nodes.node_count(), network.shape().width);
+      const LogProbability log =
+          player.learn(parameters, encoded, episode, stakes, nullptr, d_episode);
+      if (gradients) {
+        network.add_gradients<double>(parameters, nodes, encoded, d_episode, *gradients);
+      }
       return -stakes.sel * log.sel - stakes.plc * log.plc;
     };
     std::vector<double> gradients(parameters.size(), 0.0);
@@ -72,7 +73,38 @@ TEST(Episode, GradientsAreThoseOfFiniteDifferences) {
   }
 }
 
-TEST(Episode, PlaysPlacementsThatObeyTheConstraints) {
+// Whether an episode was recorded while it was played or is played again makes no difference.
+TEST(Player, LearnsTheSameFromRecordsAsFromEpisodes) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    // Some have more steps than are learnt from together.
+    const auto problem = test::random_problem(seed % 2 ? 20 + seed : 500 + seed, seed);
+    const NodeFeatures nodes(*problem);
+    const Network network({.width = 8, .rounds = 1});
+    const std::vector<double> parameters = random_parameters(network, seed);
+    Encoded<double> encoded;
+    network.encode<double>(parameters, nodes, encoded);
+    Player<double> player(network, nodes);
+    Rng rng(seed);
+    Episode episode;
+    ChoiceRecord<double> record;
+    player.play(parameters, encoded, Decoding::kSample, rng, episode, &record);
+    EpisodeGradients<double> from_record, from_episode;
+    from_record.clear(nodes.node_count(), 8);
+    from_episode.clear(nodes.node_count(), 8);
+    const LogProbability a = player.learn(parameters, encoded, episode, {}, &record, from_record);
+    const LogProbability b = player.learn(parameters, encoded, episode, {}, nullptr, from_episode);
+    EXPECT_EQ(a.sel, b.sel);
+    EXPECT_NEAR(a.plc, b.plc, 1e-9 * std::abs(a.plc));
+    EXPECT_EQ(from_record.scores, from_episode.scores);
+    EXPECT_EQ(from_record.choice_base, from_episode.choice_base);
+    EXPECT_EQ(from_record.choice_share, from_episode.choice_share);
+    EXPECT_EQ(from_record.weights, from_episode.weights);
+    EXPECT_EQ(from_record.last, from_episode.last);
+  }
+}
+
+TEST(Player, PlaysPlacementsThatObeyTheConstraints) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
@@ -87,7 +119,7 @@ TEST(Episode, PlaysPlacementsThatObeyTheConstraints) {
 
 // Each order of four independent nodes with scores s has the chance of Plackett and Luce: the
 // product over its steps of exp(s) over the sum of what is left.
-TEST(Episode, PicksNodesInProportionToTheirScores) {
+TEST(Player, PicksNodesInProportionToTheirScores) {
   const auto problem = test::uniform_problem(
       test::simple_graph({{"a", 1.0}, {"b", 2.0}, {"c", 3.0}}, {}, 0.0), 1, cost::LinkMode::kFree);
   const NodeFeatures nodes(*problem);

@@ -1,0 +1,39 @@
+// Loops over several numbers at once, for the few that take the time of training.
+//
+// DOPPLER_WIDE_CLONES compiles a function twice: for any processor of the family, and for those of
+// the last ten years. The choice is made when the program loads; sanitisers cannot follow it, as it
+// is made before they start. What such a function calls must be always_inline. Products and sums
+// are rounded one by one, so that both give the same bits.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define DOPPLER_WIDE_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define DOPPLER_WIDE_CLONES
+#endif
+
+namespace doppler::nn {
+
+inline constexpr std::size_t kLane = 8;  // floats that a register of a wide processor holds
+
+template <class T>
+struct LaneOf {
+  typedef T Type __attribute__((vector_size(kLane * sizeof(T))));
+  // The same in memory, at any address.
+  typedef T Stored __attribute__((vector_size(kLane * sizeof(T)), aligned(alignof(T)), may_alias));
+};
+template <class T>
+using Lane = typename LaneOf<T>::Type;
+
+template <class T>
+[[gnu::always_inline]] inline void load(const T* from, Lane<T>& lane) {
+  lane = *reinterpret_cast<const typename LaneOf<T>::Stored*>(from);
+}
+template <class T>
+[[gnu::always_inline]] inline void store(const Lane<T>& lane, T* to) {
+  *reinterpret_cast<typename LaneOf<T>::Stored*>(to) = lane;
+}
+
+}  // namespace doppler::nn

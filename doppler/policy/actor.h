@@ -1,0 +1,53 @@
+// What a trainer needs of a learned policy, whatever is inside: to play episodes on a problem and
+// to tell the gradient of their probability.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "doppler/base/rng.h"
+#include "doppler/nn/parameters.h"
+#include "doppler/policy/episode.h"
+#include "doppler/policy/node_features.h"
+
+namespace doppler::policy {
+
+enum class Decoding : std::uint8_t { kSample, kGreedy };
+
+struct LogProbability {
+  double sel = 0.0, plc = 0.0;
+};
+
+// A policy on one problem. Episodes of a batch have slots; calls for different slots may come from
+// different threads at the same time, with different numbers of threads below what prepare() was
+// told. What a slot holds does not depend on the thread.
+class Actor {
+ public:
+  virtual ~Actor() = default;
+
+  // Takes parameters for all that follows until the next call. They must stay where they are.
+  virtual void prepare(std::span<const float> parameters, std::size_t slots,
+                       std::size_t threads) = 0;
+  virtual void play(std::size_t thread, std::size_t slot, Decoding decoding, Rng& rng,
+                    Episode& episode) = 0;
+  // The log probability of the episode; keeps its derivatives times -stake, those of a loss, in the
+  // slot. `played`: it is what the slot played last, so that nothing need be computed again.
+  virtual LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode,
+                               double stake, bool played) = 0;
+  // Adds what the first `slots` slots learnt, in their order.
+  virtual void add_gradients(std::size_t slots, std::span<float> gradients) = 0;
+};
+
+// The same for any problem. Immutable.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual const nn::ParameterTable& parameters() const = 0;
+  // `nodes` and this object must outlive the actor.
+  virtual std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const = 0;
+};
+
+}  // namespace doppler::policy

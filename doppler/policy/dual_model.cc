@@ -1,0 +1,73 @@
+#include "doppler/policy/dual_model.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "doppler/policy/player.h"
+
+namespace doppler::policy {
+namespace {
+
+// What episodes of a batch may keep for learning; the others are played again.
+constexpr std::size_t kRecordBytes = 48'000'000;
+
+class DualActor final : public Actor {
+ public:
+  DualActor(const Network& network, const NodeFeatures& nodes) : network_(network), nodes_(nodes) {}
+
+  void prepare(std::span<const float> parameters, std::size_t slots, std::size_t threads) override {
+    parameters_ = parameters;
+    network_.encode<float>(parameters, nodes_, encoded_);
+    slots_.resize(std::max(slots_.size(), slots));
+    while (players_.size() < threads) {
+      players_.push_back(std::make_unique<Player<float>>(network_, nodes_));
+    }
+    recorded_ = kRecordBytes / ChoiceRecord<float>::bytes(nodes_.node_count(),
+                                                          nodes_.problem().device_count(),
+                                                          network_.shape().width);
+  }
+
+  void play(std::size_t thread, std::size_t slot, Decoding decoding, Rng& rng,
+            Episode& episode) override {
+    players_[thread]->play(parameters_, encoded_, decoding, rng, episode, record(slot));
+  }
+
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, double stake,
+                       bool played) override {
+    EpisodeGradients<float>& gradients = slots_[slot].gradients;
+    gradients.clear(nodes_.node_count(), network_.shape().width);
+    return players_[thread]->learn(parameters_, encoded_, episode, {stake, stake},
+                                   played ? record(slot) : nullptr, gradients);
+  }
+
+  void add_gradients(std::size_t slots, std::span<float> gradients) override {
+    for (std::size_t i = 1; i < slots; ++i) slots_[0].gradients.add(slots_[i].gradients);
+    network_.add_gradients<float>(parameters_, nodes_, encoded_, slots_[0].gradients, gradients);
+  }
+
+ private:
+  struct Slot {
+    ChoiceRecord<float> record;
+    EpisodeGradients<float> gradients;
+  };
+
+  ChoiceRecord<float>* record(std::size_t slot) {
+    return slot < recorded_ ? &slots_[slot].record : nullptr;
+  }
+
+  const Network& network_;
+  const NodeFeatures& nodes_;
+  std::span<const float> parameters_;
+  Encoded<float> encoded_;
+  std::vector<Slot> slots_;
+  std::size_t recorded_ = 0;                             // slots that keep records
+  std::vector<std::unique_ptr<Player<float>>> players_;  // by thread
+};
+
+}  // namespace
+
+std::unique_ptr<Actor> DualModel::actor(const NodeFeatures& nodes) const {
+  return std::make_unique<DualActor>(network_, nodes);
+}
+
+}  // namespace doppler::policy

@@ -1,0 +1,248 @@
+#include "doppler/policy/player.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "doppler/base/error.h"
+
+namespace doppler::policy {
+namespace {
+
+// Steps that are learnt from together where nothing was recorded.
+constexpr std::size_t kStepsTogether = 256;
+
+// Chances of the devices that may take a node, from their scores.
+template <class T>
+void softmax(std::span<const T> scores, std::span<const std::uint8_t> may_take, T* chances) {
+  T largest = -std::numeric_limits<T>::infinity();
+  for (std::size_t d = 0; d < scores.size(); ++d) {
+    if (may_take[d]) largest = std::max(largest, scores[d]);
+  }
+  T sum = T(0);
+  for (std::size_t d = 0; d < scores.size(); ++d) {
+    chances[d] = may_take[d] ? std::exp(scores[d] - largest) : T(0);
+    sum += chances[d];
+  }
+  for (std::size_t d = 0; d < scores.size(); ++d) chances[d] /= sum;
+}
+
+template <class T>
+std::size_t draw(std::span<const T> chances, double uniform) {
+  std::size_t last = 0;
+  for (std::size_t d = 0; d < chances.size(); ++d) {
+    if (chances[d] == T(0)) continue;
+    last = d;
+    uniform -= static_cast<double>(chances[d]);
+    if (uniform < 0.0) break;
+  }
+  return last;
+}
+
+}  // namespace
+
+template <class T>
+void ChoiceRecord<T>::resize(std::size_t steps, std::size_t devices, std::size_t width) {
+  features.resize(steps * devices * kChoiceFeatures);
+  hidden.resize(steps * devices * width);
+  chances.resize(steps * devices);
+}
+
+template <class T>
+std::size_t ChoiceRecord<T>::bytes(std::size_t steps, std::size_t devices, std::size_t width) {
+  return steps * devices * (kChoiceFeatures + width + 1) * sizeof(T);
+}
+
+template <class T>
+Player<T>::Player(const Network& network, const NodeFeatures& nodes)
+    : network_(network), nodes_(nodes), construction_(nodes) {
+  const std::size_t devices = construction_.device_count(), width = network.shape().width;
+  scores_.resize(devices);
+  shares_.resize(devices * width);
+  d_shares_.resize(devices * width);
+  entered_.resize(nodes.node_count());
+  race_.reserve(nodes.node_count());
+  const cost::Problem& problem = nodes.problem();
+  producers_.assign(nodes.node_count(), 0);
+  for (const cost::Problem::Edge& edge : problem.edges()) {
+    if (problem.graph().producer(edge.tensor).valid()) ++producers_[edge.consumer.index()];
+  }
+}
+
+template <class T>
+void Player<T>::begin() {
+  construction_.begin();
+  std::fill(shares_.begin(), shares_.end(), T(0));
+}
+
+template <class T>
+void Player<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
+                      ChoiceRecord<T>& record, std::size_t step) {
+  construction_.look(node);
+  T* features = &record.features[step * layers.devices * kChoiceFeatures];
+  std::copy(construction_.features().begin(), construction_.features().end(), features);
+  layers.score(features, encoded.choice_base.row(static_cast<Eigen::Index>(node.index())).data(),
+               shares_.data(), &record.hidden[step * layers.devices * layers.width],
+               scores_.data());
+  softmax<T>(scores_, construction_.may_take(), &record.chances[step * layers.devices]);
+}
+
+template <class T>
+void Player<T>::put(const Encoded<T>& encoded, NodeId node, DeviceId device) {
+  const std::size_t width = network_.shape().width;
+  const T* share = encoded.choice_share.row(static_cast<Eigen::Index>(node.index())).data();
+  T* sum = &shares_[device.index() * width];
+  for (std::size_t j = 0; j < width; ++j) sum[j] += share[j];
+  construction_.place(node, device);
+}
+
+// Picking with chances in proportion to exp(score), again and again and from candidates that join,
+// is a race: each candidate arrives after a time drawn from the exponential distribution with rate
+// exp(score), from when it joins. Exponential times have no memory, so whoever is first next has
+// the right chance whatever happened before, and a step takes a heap's time rather than a pass over
+// all candidates.
+template <class T>
+void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding,
+                     Rng& rng, Episode& episode, ChoiceRecord<T>* record) {
+  const auto later = [](const Runner& a, const Runner& b) {
+    return a.arrival != b.arrival ? a.arrival > b.arrival : a.node > b.node;
+  };
+  const bool greedy = decoding == Decoding::kGreedy;
+  const std::size_t devices = construction_.device_count();
+  const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
+  ChoiceRecord<T>& kept = record ? *record : scratch_;
+  kept.resize(record ? nodes_.node_count() : 1, devices, layers.width);
+  begin();
+  race_.clear();
+  episode.order.clear();
+  episode.device.assign(nodes_.node_count(), DeviceId());
+  double now = 0.0;
+  for (;;) {
+    for (const std::uint32_t node : construction_.new_candidates()) {
+      const auto s = static_cast<double>(encoded.scores[node]);
+      race_.push_back({greedy ? -s : now - std::log(1.0 - rng.uniform()) * std::exp(-s), node});
+      std::push_heap(race_.begin(), race_.end(), later);
+    }
+    if (race_.empty()) break;
+    std::pop_heap(race_.begin(), race_.end(), later);
+    const Runner first = race_.back();
+    race_.pop_back();
+    now = first.arrival;
+    const NodeId node(first.node);
+    const std::size_t step = record ? episode.order.size() : 0;
+    score(layers, encoded, node, kept, step);
+    const std::span<const T> chances(&kept.chances[step * devices], devices);
+    const std::size_t chosen =
+        greedy ? static_cast<std::size_t>(std::max_element(chances.begin(), chances.end()) -
+                                          chances.begin())
+               : draw<T>(chances, rng.uniform());
+    episode.order.push_back(node);
+    episode.device[node.index()] = DeviceId::of(chosen);
+    put(encoded, node, DeviceId::of(chosen));
+  }
+}
+
+// A node's score gains 1 - exp(score) x (the sum of 1 / (sum of exp(score) over the candidates)
+// over the steps at which it was one of them): two running sums give that for all nodes.
+template <class T>
+double Player<T>::learn_selection(const Encoded<T>& encoded, const Episode& episode, double stake,
+                                  std::vector<T>& d_scores) {
+  const cost::Problem& problem = nodes_.problem();
+  missing_ = producers_;
+  double log_probability = 0.0;
+  double candidates = 0.0;  // sum of exp(score)
+  double gone = 0.0;        // sum over past steps of 1 / candidates
+  const auto enter = [&](std::size_t v) {
+    candidates += std::exp(static_cast<double>(encoded.scores[v]));
+    entered_[v] = gone;
+  };
+  for (std::size_t v = 0; v < missing_.size(); ++v) {
+    if (missing_[v] == 0) enter(v);
+  }
+  for (const NodeId node : episode.order) {
+    const auto s = static_cast<double>(encoded.scores[node.index()]);
+    const double own = std::exp(s);
+    candidates = std::max(candidates, own);  // rounding
+    gone += 1.0 / candidates;
+    log_probability += s - std::log(candidates);
+    d_scores[node.index()] -= static_cast<T>(stake * (1.0 - own * (gone - entered_[node.index()])));
+    candidates -= own;
+    for (const cost::Problem::Edge& edge : problem.edges_from(node)) {
+      if (--missing_[edge.consumer.index()] == 0) enter(edge.consumer.index());
+    }
+  }
+  return log_probability;
+}
+
+// What PLC gains through the sum of what lies on a device is, for a node on it, all that comes
+// after: the total in the end less what there was when it was placed.
+template <class T>
+double Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& episode,
+                                std::size_t first, std::size_t end, const ChoiceRecord<T>& record,
+                                double stake, EpisodeGradients<T>& gradients) {
+  const std::size_t devices = layers.devices, width = layers.width;
+  d_hidden_.resize((end - first) * devices * width);
+  double log_probability = 0.0;
+  for (std::size_t i = 0; i < end - first; ++i) {
+    const NodeId node = episode.order[first + i];
+    const DeviceId device = episode.device[node.index()];
+    const auto row = static_cast<Eigen::Index>(node.index());
+    const T* chances = &record.chances[i * devices];
+    const T chance = std::max(chances[device.index()], std::numeric_limits<T>::min());
+    log_probability += std::log(static_cast<double>(chance));
+    for (std::size_t d = 0; d < devices; ++d) {
+      scores_[d] = static_cast<T>(stake) * (chances[d] - (d == device.index() ? T(1) : T(0)));
+    }
+    layers.add_gradients(&record.hidden[i * devices * width], scores_.data(),
+                         &d_hidden_[i * devices * width], gradients.last.data(),
+                         gradients.choice_base.row(row).data(), d_shares_.data());
+    const T* before = &d_shares_[device.index() * width];
+    T* d_share = gradients.choice_share.row(row).data();
+    for (std::size_t j = 0; j < width; ++j) d_share[j] -= before[j];
+  }
+  layers.add_weight_gradients((end - first) * devices, record.features.data(), d_hidden_.data(),
+                              gradients.weights.data());
+  return log_probability;
+}
+
+template <class T>
+LogProbability Player<T>::learn(std::span<const T> parameters, const Encoded<T>& encoded,
+                                const Episode& episode, const Stakes& stakes,
+                                const ChoiceRecord<T>* record, EpisodeGradients<T>& gradients) {
+  const std::size_t steps = episode.order.size(), devices = construction_.device_count();
+  DOPPLER_CHECK(steps == nodes_.node_count());
+  const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
+  const std::size_t width = layers.width;
+  std::fill(d_shares_.begin(), d_shares_.end(), T(0));
+  LogProbability log_probability;
+  log_probability.sel = learn_selection(encoded, episode, stakes.sel, gradients.scores);
+  if (record) {
+    log_probability.plc = learn_placing(layers, episode, 0, steps, *record, stakes.plc, gradients);
+  } else {
+    begin();
+    scratch_.resize(std::min(steps, kStepsTogether), devices, width);
+    for (std::size_t first = 0; first < steps; first += kStepsTogether) {
+      const std::size_t end = std::min(steps, first + kStepsTogether);
+      for (std::size_t i = first; i < end; ++i) {
+        const NodeId node = episode.order[i];
+        score(layers, encoded, node, scratch_, i - first);
+        put(encoded, node, episode.device[node.index()]);
+      }
+      log_probability.plc +=
+          learn_placing(layers, episode, first, end, scratch_, stakes.plc, gradients);
+    }
+  }
+  for (std::size_t v = 0; v < episode.device.size(); ++v) {
+    const T* total = &d_shares_[episode.device[v].index() * width];
+    T* d_share = gradients.choice_share.row(static_cast<Eigen::Index>(v)).data();
+    for (std::size_t j = 0; j < width; ++j) d_share[j] += total[j];
+  }
+  return log_probability;
+}
+
+template struct ChoiceRecord<float>;
+template struct ChoiceRecord<double>;
+template class Player<float>;
+template class Player<double>;
+
+}  // namespace doppler::policy

@@ -1,0 +1,78 @@
+// The two policies at work on one placement after another: sampling it, and the gradient of its
+// probability.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "doppler/base/rng.h"
+#include "doppler/policy/actor.h"
+#include "doppler/policy/construction.h"
+#include "doppler/policy/episode.h"
+#include "doppler/policy/network.h"
+
+namespace doppler::policy {
+
+// How much the two policies count in a sum of log probabilities.
+struct Stakes {
+  double sel = 1.0, plc = 1.0;
+};
+
+// What PLC saw and made of it, by step and device.
+template <class T>
+struct ChoiceRecord {
+  std::vector<T> features, hidden, chances;
+
+  void resize(std::size_t steps, std::size_t devices, std::size_t width);
+  static std::size_t bytes(std::size_t steps, std::size_t devices, std::size_t width);
+};
+
+// One per thread. Nothing is allocated after the first episode.
+template <class T>
+class Player {
+ public:
+  // Both must outlive this object.
+  Player(const Network& network, const NodeFeatures& nodes);
+
+  // `record`: where to keep what learn() needs, or null.
+  void play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding, Rng& rng,
+            Episode& episode, ChoiceRecord<T>* record = nullptr);
+  // The log probability of the episode. Adds `stakes` times its derivatives to the gradients, with
+  // the opposite sign: those of a loss. Without a record the episode is played again.
+  LogProbability learn(std::span<const T> parameters, const Encoded<T>& encoded,
+                       const Episode& episode, const Stakes& stakes, const ChoiceRecord<T>* record,
+                       EpisodeGradients<T>& gradients);
+
+ private:
+  struct Runner {  // in a race in which SEL's next pick is the first to arrive
+    double arrival;
+    std::uint32_t node;
+  };
+
+  void begin();
+  // PLC's chances for the node, at a step of a record.
+  void score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
+             ChoiceRecord<T>& record, std::size_t step);
+  void put(const Encoded<T>& encoded, NodeId node, DeviceId device);
+  double learn_selection(const Encoded<T>& encoded, const Episode& episode, double stake,
+                         std::vector<T>& d_scores);
+  // Of the steps from `first` to before `end`; the record begins with the first of them.
+  double learn_placing(const ChoiceLayers<T>& layers, const Episode& episode, std::size_t first,
+                       std::size_t end, const ChoiceRecord<T>& record, double stake,
+                       EpisodeGradients<T>& gradients);
+
+  const Network& network_;
+  const NodeFeatures& nodes_;
+  Construction construction_;
+  std::vector<std::uint32_t> producers_;  // by node: edges from other nodes
+  std::vector<Runner> race_;
+  ChoiceRecord<T> scratch_;
+  std::vector<T> d_hidden_;             // by step and device
+  std::vector<T> scores_;               // by device
+  std::vector<T> shares_, d_shares_;    // by device
+  std::vector<double> entered_;         // by node
+  std::vector<std::uint32_t> missing_;  // by node
+};
+
+}  // namespace doppler::policy
