@@ -6,27 +6,32 @@
 #include <cmath>
 #include <limits>
 
+#include "doppler/nn/lanes.h"
 #include "doppler/place/mean_costs.h"
 
 namespace doppler::policy {
 namespace {
 
 constexpr std::uint32_t kNoMeta = 0xffffffffu;
+constexpr std::size_t kLogs = 6;  // features of a device that are logarithms
 
 constexpr std::array<std::string_view, kChoiceFeatures> kNames = {
     "start", "end",   "ends first",  "free",          "arrival", "idle before",
     "load",  "nodes", "inputs near", "siblings near", "compute", "same meta-op",
     "room",  "links", "progress",    "fills a gap"};
 
-// log(1 + x) for x >= 0 to about 1e-4, without a call: the features of all devices at once.
-inline float log1p_roughly(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x + 1.0f);
-  const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
-  const float m = std::bit_cast<float>((bits & 0x007fffffu) | 0x3f800000u) - 1.0f;
-  // log2(1 + m) on [0, 1], exact at both ends.
-  const float log2 =
-      m * (1.4425449f + m * (-0.7181452f + m * (0.4575485f + m * (-0.2779042f + m * 0.0959560f))));
-  return 0.69314718f * (exponent + log2);
+// log(1 + max(x, 0)) to about 1e-4, without a call: the features of all devices at once.
+DOPPLER_WIDE_CLONES void log1p_roughly(std::span<float> values) {
+  for (float& x : values) {
+    const auto bits = std::bit_cast<std::uint32_t>(std::max(0.0f, x) + 1.0f);
+    const auto exponent = static_cast<float>(static_cast<std::int32_t>(bits >> 23) - 127);
+    const float m = std::bit_cast<float>((bits & 0x007fffffu) | 0x3f800000u) - 1.0f;
+    // log2(1 + m) on [0, 1], exact at both ends.
+    const float log2 =
+        m *
+        (1.4425449f + m * (-0.7181452f + m * (0.4575485f + m * (-0.2779042f + m * 0.0959560f))));
+    x = 0.69314718f * (exponent + log2);
+  }
 }
 
 }  // namespace
@@ -87,9 +92,9 @@ Construction::Construction(const NodeFeatures& nodes)
   for (const float size : meta_size) {
     meta_share_.push_back(size > 0.0f ? static_cast<float>(devices_) / size : 0.0f);
   }
-  fair_load_ = static_cast<float>(
-      std::max(1e-9, nodes.total_compute() / unit / static_cast<double>(devices_)));
-  fair_count_ = static_cast<float>(static_cast<double>(count) / static_cast<double>(devices_));
+  const auto devices = static_cast<double>(devices_);
+  per_load_ = static_cast<float>(devices / std::max(1e-9, nodes.total_compute() / unit));
+  per_count_ = static_cast<float>(devices / static_cast<double>(std::max<std::size_t>(1, count)));
 
   // Against the mean over all pairs; one part in a hundred of all is enough where there are many.
   nearness_.assign(devices_, 0.0f);
@@ -116,6 +121,7 @@ Construction::Construction(const NodeFeatures& nodes)
   start_.resize(devices_);
   end_.resize(devices_);
   affinity_.resize(devices_);
+  logs_.resize(devices_ * kLogs);
 }
 
 void Construction::begin() {
@@ -188,28 +194,42 @@ void Construction::look(NodeId node) {
   const float* same_meta = meta_of_[v] == kNoMeta ? nullptr : &meta_count_[meta_of_[v] * devices_];
   const float meta_share = same_meta ? meta_share_[meta_of_[v]] : 0.0f;
   const float progress = static_cast<float>(placed_) / static_cast<float>(missing_.size());
+  const float per_compute = least_compute > 0.0f ? 1.0f / least_compute : 0.0f;
   for (std::size_t d = 0; d < devices_; ++d) {
     const float needed = compute[problem_.column(DeviceId::of(d))];
+    float* logs = &logs_[d * kLogs];
+    logs[0] = start_[d] - first_start;
+    logs[1] = end_[d] - first_end;
+    logs[2] = free_[d] - first_free;
+    logs[3] = arrival[d] - first_arrival;
+    logs[4] = start_[d] - free_[d];
+    logs[5] = needed * per_compute - 1.0f;
+  }
+  log1p_roughly(logs_);
+  for (std::size_t d = 0; d < devices_; ++d) {
     float* row = &features_[d * kChoiceFeatures];
-    row[0] = log1p_roughly(std::max(0.0f, start_[d] - first_start));
-    row[1] = log1p_roughly(std::max(0.0f, end_[d] - first_end));
+    // A device that cannot run the node at all has no times.
+    if (!may_take_[d]) {
+      std::fill(row, row + kChoiceFeatures, 0.0f);
+      continue;
+    }
+    const float* logs = &logs_[d * kLogs];
+    row[0] = logs[0];
+    row[1] = logs[1];
     row[2] = end_[d] <= first_end ? 1.0f : 0.0f;
-    row[3] = log1p_roughly(std::max(0.0f, free_[d] - first_free));
-    row[4] = log1p_roughly(std::max(0.0f, arrival[d] - first_arrival));
-    row[5] = log1p_roughly(start_[d] - free_[d]);
-    row[6] = load_[d] / fair_load_;
-    row[7] = count_[d] / fair_count_;
+    row[3] = logs[2];
+    row[4] = logs[3];
+    row[5] = logs[4];
+    row[6] = load_[d] * per_load_;
+    row[7] = count_[d] * per_count_;
     row[8] = pull[d] * per_input;
     row[9] = affinity_[d] * per_sibling;
-    row[10] =
-        least_compute > 0.0f ? log1p_roughly(std::max(0.0f, needed / least_compute - 1.0f)) : 0.0f;
+    row[10] = logs[5];
     row[11] = same_meta ? same_meta[d] * meta_share : 0.0f;
     row[12] = problem_.memory_can_bind() ? static_cast<float>(room_share_[d]) : 1.0f;
     row[13] = nearness_[d];
     row[14] = progress;
     row[15] = arrival[d] <= free_[d] ? 1.0f : 0.0f;
-    // A device that cannot run the node at all has no times.
-    if (!may_take_[d]) std::fill(row, row + kChoiceFeatures, 0.0f);
   }
 }
 

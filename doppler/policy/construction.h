@@ -58,7 +58,7 @@ class Construction {
   std::vector<float> nearness_;         // by device: how slow its links are against the others'
   std::vector<float> first_arrival_, first_pull_;  // as below, before anything is placed
   std::vector<std::uint32_t> first_missing_;
-  float fair_load_ = 1.0f, fair_count_ = 1.0f;
+  float per_load_ = 1.0f, per_count_ = 1.0f;  // 1 over the fair share of a device
 
   std::vector<float> arrival_;  // by node and device: when what is placed could be there
   std::vector<float> pull_;     // by node and device: weight of its inputs that lie there
@@ -71,7 +71,7 @@ class Construction {
   std::size_t placed_ = 0;
   std::vector<float> features_;
   std::vector<std::uint8_t> may_take_;
-  std::vector<float> start_, end_, affinity_;  // scratch of look(), by device
+  std::vector<float> start_, end_, affinity_, logs_;  // scratch of look(), by device
 
   // Only where memory can bind.
   std::vector<double> used_bytes_, room_share_, needed_bytes_;  // by device

@@ -155,9 +155,11 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
   nn::Matrix<T> scores = nn::Matrix<T>::Zero(rows, 1);
   sel_score_.add(parameters, encoded.hidden, scores);
   encoded.scores.resize(nodes.node_count());
+  encoded.rates.resize(nodes.node_count());
   for (std::size_t v = 0; v < encoded.scores.size(); ++v) {
     encoded.scores[v] =
         T(kLargestScore) * std::tanh(scores(static_cast<Eigen::Index>(v), 0) / T(kLargestScore));
+    encoded.rates[v] = std::exp(static_cast<double>(encoded.scores[v]));
   }
 
   encoded.choice_base.setZero(rows, width);

@@ -38,6 +38,7 @@ struct NetworkShape {
 template <class T>
 struct Encoded {
   std::vector<T> scores;       // of SEL, by node
+  std::vector<double> rates;   // exp(score): chances to be picked are in proportion to it
   nn::Matrix<T> choice_base;   // by node: what PLC's hidden layer gets from it
   nn::Matrix<T> choice_share;  // by node: what a device's other choices get once it is placed there
 

@@ -39,6 +39,21 @@ std::size_t draw(std::span<const T> chances, double uniform) {
   return last;
 }
 
+// The logarithm of a product of many chances, with few calls of log.
+class LogOfProduct {
+ public:
+  void times(double chance) {
+    product_ *= chance;
+    if (product_ > 1e-200) return;
+    sum_ += std::log(product_);
+    product_ = 1.0;
+  }
+  double log() const { return sum_ + std::log(product_); }
+
+ private:
+  double product_ = 1.0, sum_ = 0.0;
+};
+
 }  // namespace
 
 template <class T>
@@ -119,8 +134,8 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
   double now = 0.0;
   for (;;) {
     for (const std::uint32_t node : construction_.new_candidates()) {
-      const auto s = static_cast<double>(encoded.scores[node]);
-      race_.push_back({greedy ? -s : now - std::log(1.0 - rng.uniform()) * std::exp(-s), node});
+      const double rate = encoded.rates[node];
+      race_.push_back({greedy ? -rate : now - std::log(1.0 - rng.uniform()) / rate, node});
       std::push_heap(race_.begin(), race_.end(), later);
     }
     if (race_.empty()) break;
@@ -149,29 +164,28 @@ double Player<T>::learn_selection(const Encoded<T>& encoded, const Episode& epis
                                   std::vector<T>& d_scores) {
   const cost::Problem& problem = nodes_.problem();
   missing_ = producers_;
-  double log_probability = 0.0;
+  LogOfProduct probability;
   double candidates = 0.0;  // sum of exp(score)
   double gone = 0.0;        // sum over past steps of 1 / candidates
   const auto enter = [&](std::size_t v) {
-    candidates += std::exp(static_cast<double>(encoded.scores[v]));
+    candidates += encoded.rates[v];
     entered_[v] = gone;
   };
   for (std::size_t v = 0; v < missing_.size(); ++v) {
     if (missing_[v] == 0) enter(v);
   }
   for (const NodeId node : episode.order) {
-    const auto s = static_cast<double>(encoded.scores[node.index()]);
-    const double own = std::exp(s);
+    const double own = encoded.rates[node.index()];
     candidates = std::max(candidates, own);  // rounding
     gone += 1.0 / candidates;
-    log_probability += s - std::log(candidates);
+    probability.times(own / candidates);
     d_scores[node.index()] -= static_cast<T>(stake * (1.0 - own * (gone - entered_[node.index()])));
     candidates -= own;
     for (const cost::Problem::Edge& edge : problem.edges_from(node)) {
       if (--missing_[edge.consumer.index()] == 0) enter(edge.consumer.index());
     }
   }
-  return log_probability;
+  return probability.log();
 }
 
 // What PLC gains through the sum of what lies on a device is, for a node on it, all that comes
@@ -182,14 +196,14 @@ double Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& ep
                                 double stake, EpisodeGradients<T>& gradients) {
   const std::size_t devices = layers.devices, width = layers.width;
   d_hidden_.resize((end - first) * devices * width);
-  double log_probability = 0.0;
+  LogOfProduct probability;
   for (std::size_t i = 0; i < end - first; ++i) {
     const NodeId node = episode.order[first + i];
     const DeviceId device = episode.device[node.index()];
     const auto row = static_cast<Eigen::Index>(node.index());
     const T* chances = &record.chances[i * devices];
     const T chance = std::max(chances[device.index()], std::numeric_limits<T>::min());
-    log_probability += std::log(static_cast<double>(chance));
+    probability.times(static_cast<double>(chance));
     for (std::size_t d = 0; d < devices; ++d) {
       scores_[d] = static_cast<T>(stake) * (chances[d] - (d == device.index() ? T(1) : T(0)));
     }
@@ -202,7 +216,7 @@ double Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& ep
   }
   layers.add_weight_gradients((end - first) * devices, record.features.data(), d_hidden_.data(),
                               gradients.weights.data());
-  return log_probability;
+  return probability.log();
 }
 
 template <class T>

@@ -128,6 +128,7 @@ TEST(Player, PicksNodesInProportionToTheirScores) {
   Encoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
   encoded.scores = {0.0, 1.0, -0.5};
+  for (std::size_t v = 0; v < 3; ++v) encoded.rates[v] = std::exp(encoded.scores[v]);
   Player<double> player(network, nodes);
   Rng rng(5);
   std::map<std::vector<NodeId>, int> seen;
