@@ -20,15 +20,22 @@ struct LogProbability {
   double sel = 0.0, plc = 0.0;
 };
 
-// A policy on one problem. Episodes of a batch have slots; calls for different slots may come from
-// different threads at the same time, with different numbers of threads below what prepare() was
-// told. What a slot holds does not depend on the thread.
+// What the episodes of one batch hold, each in a slot of its own: of the model that made it, for
+// any problem in turn.
+class Workspace {
+ public:
+  virtual ~Workspace() = default;
+};
+
+// A policy on one problem, between a prepare() and the next. Calls for different slots may come
+// from different threads at the same time, with different numbers below what prepare() was told;
+// what a slot holds does not depend on the thread.
 class Actor {
  public:
   virtual ~Actor() = default;
 
-  // Takes parameters for all that follows until the next call. They must stay where they are.
-  virtual void prepare(std::span<const float> parameters, std::size_t slots,
+  // Takes parameters and a workspace for all that follows. Both must stay where they are.
+  virtual void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
                        std::size_t threads) = 0;
   virtual void play(std::size_t thread, std::size_t slot, Decoding decoding, Rng& rng,
                     Episode& episode) = 0;
@@ -46,6 +53,7 @@ class Model {
   virtual ~Model() = default;
 
   virtual const nn::ParameterTable& parameters() const = 0;
+  virtual std::unique_ptr<Workspace> workspace() const = 0;
   // `nodes` and this object must outlive the actor.
   virtual std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const = 0;
 };

@@ -13,6 +13,7 @@ class DualModel final : public Model {
   explicit DualModel(NetworkShape shape) : network_(shape) {}
 
   const nn::ParameterTable& parameters() const override { return network_.parameters(); }
+  std::unique_ptr<Workspace> workspace() const override;
   std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const override;
 
  private:

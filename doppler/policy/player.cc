@@ -193,7 +193,8 @@ double Player<T>::learn_selection(const Encoded<T>& encoded, const Episode& epis
 template <class T>
 double Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& episode,
                                 std::size_t first, std::size_t end, const ChoiceRecord<T>& record,
-                                double stake, EpisodeGradients<T>& gradients) {
+                                std::size_t recorded, double stake,
+                                EpisodeGradients<T>& gradients) {
   const std::size_t devices = layers.devices, width = layers.width;
   d_hidden_.resize((end - first) * devices * width);
   LogOfProduct probability;
@@ -201,21 +202,22 @@ double Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& ep
     const NodeId node = episode.order[first + i];
     const DeviceId device = episode.device[node.index()];
     const auto row = static_cast<Eigen::Index>(node.index());
-    const T* chances = &record.chances[i * devices];
+    const T* chances = &record.chances[(recorded + i) * devices];
     const T chance = std::max(chances[device.index()], std::numeric_limits<T>::min());
     probability.times(static_cast<double>(chance));
     for (std::size_t d = 0; d < devices; ++d) {
       scores_[d] = static_cast<T>(stake) * (chances[d] - (d == device.index() ? T(1) : T(0)));
     }
-    layers.add_gradients(&record.hidden[i * devices * width], scores_.data(),
+    layers.add_gradients(&record.hidden[(recorded + i) * devices * width], scores_.data(),
                          &d_hidden_[i * devices * width], gradients.last.data(),
                          gradients.choice_base.row(row).data(), d_shares_.data());
     const T* before = &d_shares_[device.index() * width];
     T* d_share = gradients.choice_share.row(row).data();
     for (std::size_t j = 0; j < width; ++j) d_share[j] -= before[j];
   }
-  layers.add_weight_gradients((end - first) * devices, record.features.data(), d_hidden_.data(),
-                              gradients.weights.data());
+  layers.add_weight_gradients((end - first) * devices,
+                              &record.features[recorded * devices * kChoiceFeatures],
+                              d_hidden_.data(), gradients.weights.data());
   return probability.log();
 }
 
@@ -230,21 +232,19 @@ LogProbability Player<T>::learn(std::span<const T> parameters, const Encoded<T>&
   std::fill(d_shares_.begin(), d_shares_.end(), T(0));
   LogProbability log_probability;
   log_probability.sel = learn_selection(encoded, episode, stakes.sel, gradients.scores);
-  if (record) {
-    log_probability.plc = learn_placing(layers, episode, 0, steps, *record, stakes.plc, gradients);
-  } else {
+  if (!record) {
     begin();
     scratch_.resize(std::min(steps, kStepsTogether), devices, width);
-    for (std::size_t first = 0; first < steps; first += kStepsTogether) {
-      const std::size_t end = std::min(steps, first + kStepsTogether);
-      for (std::size_t i = first; i < end; ++i) {
-        const NodeId node = episode.order[i];
-        score(layers, encoded, node, scratch_, i - first);
-        put(encoded, node, episode.device[node.index()]);
-      }
-      log_probability.plc +=
-          learn_placing(layers, episode, first, end, scratch_, stakes.plc, gradients);
+  }
+  for (std::size_t first = 0; first < steps; first += kStepsTogether) {
+    const std::size_t end = std::min(steps, first + kStepsTogether);
+    for (std::size_t i = first; !record && i < end; ++i) {
+      const NodeId node = episode.order[i];
+      score(layers, encoded, node, scratch_, i - first);
+      put(encoded, node, episode.device[node.index()]);
     }
+    log_probability.plc += learn_placing(layers, episode, first, end, record ? *record : scratch_,
+                                         record ? first : 0, stakes.plc, gradients);
   }
   for (std::size_t v = 0; v < episode.device.size(); ++v) {
     const T* total = &d_shares_[episode.device[v].index() * width];

@@ -57,10 +57,10 @@ class Player {
   void put(const Encoded<T>& encoded, NodeId node, DeviceId device);
   double learn_selection(const Encoded<T>& encoded, const Episode& episode, double stake,
                          std::vector<T>& d_scores);
-  // Of the steps from `first` to before `end`; the record begins with the first of them.
+  // Of the steps from `first` to before `end`; the first of them is step `recorded` of the record.
   double learn_placing(const ChoiceLayers<T>& layers, const Episode& episode, std::size_t first,
-                       std::size_t end, const ChoiceRecord<T>& record, double stake,
-                       EpisodeGradients<T>& gradients);
+                       std::size_t end, const ChoiceRecord<T>& record, std::size_t recorded,
+                       double stake, EpisodeGradients<T>& gradients);
 
   const Network& network_;
   const NodeFeatures& nodes_;

@@ -31,7 +31,10 @@ void Task::need_scorers(std::size_t threads) {
 
 Learner::Learner(const policy::Model& model, LearnerSettings settings,
                  std::vector<float> parameters)
-    : settings_(settings), parameters_(std::move(parameters)), adam_(parameters_.size()) {
+    : settings_(settings),
+      parameters_(std::move(parameters)),
+      adam_(parameters_.size()),
+      workspace_(model.workspace()) {
   DOPPLER_CHECK(parameters_.size() == model.parameters().size() && settings.batch > 1);
 }
 
@@ -56,7 +59,7 @@ void Learner::for_each_episode(std::size_t count, const Body& body) const {
 
 void Learner::play(Task& task, std::uint64_t seed, std::size_t count, policy::Decoding first) {
   // One slot more than is played: for the best so far.
-  task.actor_->prepare(parameters_, count + 1, threads_for(count + 1));
+  task.actor_->prepare(parameters_, *workspace_, count + 1, threads_for(count + 1));
   task.need_scorers(threads_for(count));
   episodes_.resize(std::max(episodes_.size(), count));
   times_.resize(count);
@@ -130,7 +133,7 @@ BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> ep
   BatchReport report;
   if (episodes.empty()) return report;
   const std::size_t count = episodes.size(), nodes = task.nodes().node_count();
-  if (played == 0) task.actor_->prepare(parameters_, count, threads_for(count));
+  if (played == 0) task.actor_->prepare(parameters_, *workspace_, count, threads_for(count));
   log_probabilities_.resize(std::max(log_probabilities_.size(), count));
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
     log_probabilities_[i] = task.actor_->learn(thread, i, *episodes[i], stakes[i], i < played);

@@ -96,6 +96,7 @@ class Learner {
   LearnerSettings settings_;
   std::vector<float> parameters_;
   nn::Adam adam_;
+  std::unique_ptr<policy::Workspace> workspace_;
   std::vector<float> gradients_;
   // By episode of the batch.
   std::vector<policy::Episode> episodes_;
