@@ -150,8 +150,10 @@ struct FidelityRequest {
 struct TrainRequest {
   std::vector<std::string> graphs;
   MachineOptions machine;
+  std::string list;  // a file of graphs and devices instead of the two; empty: none
   train::TrainingPlan plan = {.imitation_episodes = 2000};
   bool imitation = false, simulation = true;  // the stages
+  std::optional<double> last_rate;            // default: a tenth of the first
   std::string start;                          // a policy file; empty: none
   std::string folder;
   bool resume = false;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ struct Lesson {
 };
 
 // Every graph on all devices that it can run on.
-std::vector<Lesson> read_lessons(const TrainRequest& request) {
+std::vector<Lesson> cross_lessons(const TrainRequest& request) {
   std::vector<std::string> specs(1);
   for (const char c : request.machine.devices) {
     c == ',' ? specs.emplace_back() : specs.back() += c;
@@ -63,13 +64,39 @@ std::vector<Lesson> read_lessons(const TrainRequest& request) {
   return lessons;
 }
 
+// As --list has them: a graph, devices and, where it is not the default, free or channel. Empty
+// lines and those that begin with # mean nothing.
+std::vector<Lesson> listed_lessons(const TrainRequest& request) {
+  std::istringstream lines(read_file(request.list));
+  std::vector<Lesson> lessons;
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    std::string graph, devices, links, more;
+    if (!(words >> graph) || graph.starts_with('#')) continue;
+    words >> devices >> links >> more;
+    cost::ProblemOptions options = request.machine.problem;
+    if (devices.empty() || !more.empty() ||
+        (!links.empty() && links != "free" && links != "channel")) {
+      throw InputError(fmt::format("{}:{}: a line has a graph, devices and perhaps free or channel",
+                                   request.list, number));
+    }
+    if (!links.empty()) {
+      options.links = links == "free" ? cost::LinkMode::kFree : cost::LinkMode::kChannel;
+    }
+    lessons.push_back(
+        {graph, devices, api::load_problem(graph, devices, options, request.machine.costs_file)});
+  }
+  return lessons;
+}
+
 std::string configuration_json(const TrainRequest& request) {
   const train::TrainingPlan& plan = request.plan;
   JsonWriter json;
   json.begin_object().field("format", "doppler.training").field("version", 1);
   json.key("graphs").begin_array();
   for (const std::string& graph : request.graphs) json.value(graph);
-  json.end_array().field("devices", request.machine.devices);
+  json.end_array().field("devices", request.machine.devices).field("list", request.list);
   json.field("imitation_episodes", plan.imitation_episodes).field("episodes", plan.episodes);
   json.field("teacher", plan.teacher).field("seed", plan.seed);
   json.field("width", plan.shape.width).field("message_rounds", plan.shape.rounds);
@@ -102,10 +129,11 @@ std::string result_json(const TrainRequest& request, const std::vector<Lesson>& 
 
 void run(const TrainRequest& given) {
   TrainRequest request = given;
-  request.plan.last_rate = request.plan.first_rate / 10.0;
+  request.plan.last_rate = request.last_rate.value_or(request.plan.first_rate / 10.0);
   const StopToken stop(catch_interrupts());
   ProgressLine progress("reading graphs");
-  const std::vector<Lesson> lessons = read_lessons(request);
+  const std::vector<Lesson> lessons =
+      request.list.empty() ? cross_lessons(request) : listed_lessons(request);
   std::vector<std::shared_ptr<const cost::Problem>> problems;
   for (const Lesson& lesson : lessons) problems.push_back(lesson.problem);
   std::vector<float> start;
@@ -114,7 +142,8 @@ void run(const TrainRequest& given) {
     request.plan.shape = policy.shape;
     start = std::move(policy.parameters);
   }
-  const place::Registry methods = api::default_methods();
+  // Without the shipped policy: what replaces one that no longer fits is made here.
+  const place::Registry methods = place::methods_with({});
   train::Training training(request.plan, problems, methods, std::move(start));
   train::RunFolder folder = request.resume ? train::RunFolder::open(request.folder)
                                            : train::RunFolder::create(request.folder);

@@ -29,23 +29,35 @@ void read_stages(const std::string& text, TrainRequest& request) {
 
 void add_train_commands(CommandLine& line) {
   const auto request = std::make_shared<TrainRequest>();
-  CLI::App* train =
-      line.add(line.app(), "train", "Train the policies on graphs",
-               "  dopp train graph.json --devices 4xA100 --episodes 20000 -o run\n"
-               "  dopp train a.json b.json --devices 4xP100,8xV100 --stages imitation,sim -o run\n"
-               "  dopp train graph.json --devices 4xA100 --episodes 20000 -o run --resume\n"
-               "  dopp place graph.json --devices 4xA100 --method policy --policy run/policy.json",
-               [request] {
-                 if (!request->simulation && request->plan.imitation_episodes == 0) {
-                   throw ParameterError("--stages imitation needs --imitation-episodes");
-                 }
-                 if (!request->imitation) request->plan.imitation_episodes = 0;
-                 if (!request->simulation) request->plan.episodes = 0;
-                 return *request;
-               });
+  CLI::App* train = line.add(
+      line.app(), "train", "Train the policies on graphs",
+      "  dopp train graph.json --devices 4xA100 --episodes 20000 -o run\n"
+      "  dopp train a.json b.json --devices 4xP100,8xV100 --stages imitation,sim -o run\n"
+      "  dopp train --list problems.txt --episodes 100000 -o run\n"
+      "  dopp train graph.json --devices 4xA100 --episodes 20000 -o run --resume\n"
+      "  dopp place graph.json --devices 4xA100 --method policy --policy run/policy.json",
+      [request] {
+        const bool crossed = !request->graphs.empty() && !request->machine.devices.empty();
+        if (request->list.empty() ? !crossed
+                                  : !request->graphs.empty() || !request->machine.devices.empty()) {
+          throw ParameterError("say either GRAPH and --devices or --list FILE");
+        }
+        if (!request->simulation && request->plan.imitation_episodes == 0) {
+          throw ParameterError("--stages imitation needs --imitation-episodes");
+        }
+        if (!request->imitation) request->plan.imitation_episodes = 0;
+        if (!request->simulation) request->plan.episodes = 0;
+        return *request;
+      });
   train::TrainingPlan& plan = request->plan;
-  train->add_option("GRAPH", request->graphs, "Graph files")->required()->expected(1, 10'000);
+  train->add_option("GRAPH", request->graphs, "Graph files")->expected(0, 10'000);
   add_machine(*train, request->machine);
+  train->get_option("--devices")->required(false);
+  train
+      ->add_option("--list", request->list,
+                   "Problems to train on, instead of GRAPH and --devices: a line for each with a "
+                   "graph, devices and free or channel links")
+      ->type_name("FILE");
   train->add_option("-o,--output", request->folder, "Folder of the training")
       ->type_name("FOLDER")
       ->required();
@@ -77,7 +89,10 @@ void add_train_commands(CommandLine& line) {
       "Episodes for one update (default 16)", "N");
   add_number<double>(
       *train, "--rate", [&plan](double x) { plan.first_rate = x; }, 1e-9, 1.0,
-      "Learning rate to begin with; a tenth in the end (default 0.004)", "X");
+      "Learning rate to begin with (default 0.004)", "X");
+  add_number<double>(
+      *train, "--last-rate", [request](double x) { request->last_rate = x; }, 0.0, 1.0,
+      "In the end of each stage (default: a tenth of --rate)", "X");
   add_objective(*train, plan.objective);
   add_seed(*train, plan.seed);
   add_threads(*train, plan.learner.threads);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -14,7 +13,14 @@
 
 namespace doppler::policy {
 
-enum class Decoding : std::uint8_t { kSample, kGreedy };
+// How choices are made: with chances to the power of 1 / temperature, or the likeliest at 0.
+struct Decoding {
+  double temperature = 1.0;
+
+  bool greedy() const { return temperature == 0.0; }
+  static const Decoding kSample, kGreedy;
+};
+inline constexpr Decoding Decoding::kSample{1.0}, Decoding::kGreedy{0.0};
 
 struct LogProbability {
   double sel = 0.0, plc = 0.0;

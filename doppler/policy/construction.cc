@@ -13,12 +13,13 @@ namespace doppler::policy {
 namespace {
 
 constexpr std::uint32_t kNoMeta = 0xffffffffu;
-constexpr std::size_t kLogs = 6;  // features of a device that are logarithms
+constexpr std::size_t kLogs = 8;  // features of a device that are logarithms
 
 constexpr std::array<std::string_view, kChoiceFeatures> kNames = {
-    "start", "end",   "ends first",  "free",          "arrival", "idle before",
-    "load",  "nodes", "inputs near", "siblings near", "compute", "same meta-op",
-    "room",  "links", "progress",    "fills a gap"};
+    "start",       "end",           "ends first", "free",
+    "arrival",     "idle before",   "load",       "moved",
+    "inputs near", "siblings near", "compute",    "same meta-op",
+    "room",        "links",         "progress",   "start behind traffic"};
 
 // log(1 + x) for x >= 0 to about 1e-4, without a call: the features of all devices at once.
 DOPPLER_WIDE_CLONES void log1p_roughly(std::span<float> values) {
@@ -61,6 +62,7 @@ Construction::Construction(const NodeFeatures& nodes)
   first_missing_.assign(count, 0);
   first_arrival_.assign(count * devices_, 0.0f);
   first_pull_.assign(count * devices_, 0.0f);
+  first_moved_.assign(count * devices_, 0.0f);
   for (std::size_t v = 0; v < count; ++v) {
     for (const std::uint32_t position : problem_.awaited_edges(NodeId::of(v))) {
       const cost::Problem::Edge& edge = edges[position];
@@ -73,10 +75,11 @@ Construction::Construction(const NodeFeatures& nodes)
       first_pull_[v * devices_ + home.index()] += edge_weight_[position];
       for (std::size_t d = 0; d < devices_; ++d) {
         if (d == home.index()) continue;
+        const auto transfer =
+            static_cast<float>(problem_.transfer_time(edge, home, DeviceId::of(d)) / unit);
         float& arrival = first_arrival_[v * devices_ + d];
-        arrival = std::max(
-            arrival,
-            static_cast<float>(problem_.transfer_time(edge, home, DeviceId::of(d)) / unit));
+        arrival = std::max(arrival, transfer);
+        first_moved_[v * devices_ + d] += transfer;
       }
     }
   }
@@ -94,7 +97,6 @@ Construction::Construction(const NodeFeatures& nodes)
   }
   const auto devices = static_cast<double>(devices_);
   per_load_ = static_cast<float>(devices / std::max(1e-9, nodes.total_compute() / unit));
-  per_count_ = static_cast<float>(devices / static_cast<double>(std::max<std::size_t>(1, count)));
 
   // Against the mean over all pairs; one part in a hundred of all is enough where there are many.
   nearness_.assign(devices_, 0.0f);
@@ -120,6 +122,7 @@ Construction::Construction(const NodeFeatures& nodes)
   may_take_.resize(devices_);
   start_.resize(devices_);
   end_.resize(devices_);
+  behind_.resize(devices_);
   affinity_.resize(devices_);
   logs_.resize(devices_ * kLogs);
 }
@@ -127,10 +130,11 @@ Construction::Construction(const NodeFeatures& nodes)
 void Construction::begin() {
   arrival_ = first_arrival_;
   pull_ = first_pull_;
+  moved_ = first_moved_;
   missing_ = first_missing_;
   free_.assign(devices_, 0.0f);
   load_.assign(devices_, 0.0f);
-  count_.assign(devices_, 0.0f);
+  links_free_.assign(devices_, 0.0f);
   meta_count_.assign(meta_share_.size() * devices_, 0.0f);
   if (problem_.constrained()) unit_device_.assign(problem_.unit_count(), DeviceId());
   placed_ = 0;
@@ -154,6 +158,7 @@ void Construction::look(NodeId node) {
   const std::size_t v = node.index();
   const float* arrival = &arrival_[v * devices_];
   const float* pull = &pull_[v * devices_];
+  const float* moved = &moved_[v * devices_];
   const float* compute = &compute_[v * problem_.column_count()];
   constexpr float kNever = std::numeric_limits<float>::max();
 
@@ -174,13 +179,14 @@ void Construction::look(NodeId node) {
   const bool constrained = problem_.constrained();
   const DeviceId forced = constrained ? unit_device_[problem_.unit_of(node)] : DeviceId();
   float first_start = kNever, first_end = kNever, first_free = kNever, first_arrival = kNever,
-        least_compute = kNever;
+        least_compute = kNever, least_moved = kNever, first_behind = kNever;
   for (std::size_t d = 0; d < devices_; ++d) {
     const DeviceId device = DeviceId::of(d);
     const float needed = compute[problem_.column(device)];
     may_take_[d] =
         !constrained || (forced.valid() ? forced == device : problem_.allowed(node, device));
     start_[d] = std::max(free_[d], arrival[d]);
+    behind_[d] = std::max(start_[d], links_free_[d] + moved[d]);
     end_[d] = start_[d] + needed;
     if (!may_take_[d]) continue;
     first_start = std::min(first_start, start_[d]);
@@ -188,6 +194,8 @@ void Construction::look(NodeId node) {
     first_free = std::min(first_free, free_[d]);
     first_arrival = std::min(first_arrival, arrival[d]);
     least_compute = std::min(least_compute, needed);
+    least_moved = std::min(least_moved, moved[d]);
+    first_behind = std::min(first_behind, behind_[d]);
   }
   if (problem_.memory_can_bind()) look_at_memory(node);
 
@@ -204,6 +212,8 @@ void Construction::look(NodeId node) {
     logs[3] = std::max(0.0f, arrival[d] - first_arrival);
     logs[4] = start_[d] - free_[d];
     logs[5] = std::max(0.0f, needed * per_compute - 1.0f);
+    logs[6] = std::max(0.0f, moved[d] - least_moved);
+    logs[7] = std::max(0.0f, behind_[d] - first_behind);
   }
   log1p_roughly(logs_);
   for (std::size_t d = 0; d < devices_; ++d) {
@@ -221,7 +231,7 @@ void Construction::look(NodeId node) {
     row[4] = logs[3];
     row[5] = logs[4];
     row[6] = load_[d] * per_load_;
-    row[7] = count_[d] * per_count_;
+    row[7] = logs[6];
     row[8] = pull[d] * per_input;
     row[9] = affinity_[d] * per_sibling;
     row[10] = logs[5];
@@ -229,7 +239,7 @@ void Construction::look(NodeId node) {
     row[12] = problem_.memory_can_bind() ? static_cast<float>(room_share_[d]) : 1.0f;
     row[13] = nearness_[d];
     row[14] = progress;
-    row[15] = arrival[d] <= free_[d] ? 1.0f : 0.0f;
+    row[15] = logs[7];
   }
 }
 
@@ -239,7 +249,11 @@ void Construction::place(NodeId node, DeviceId device) {
   const float end = std::max(free_[d], arrival_[v * devices_ + d]) + needed;
   free_[d] = end;
   load_[d] += needed;
-  count_[d] += 1.0f;
+  // Transfers to a device one after the other, none before the last of them could be there.
+  const float moved = moved_[v * devices_ + d];
+  if (moved > 0.0f) {
+    links_free_[d] = std::max(links_free_[d] + moved, arrival_[v * devices_ + d]);
+  }
   if (meta_of_[v] != kNoMeta) meta_count_[meta_of_[v] * devices_ + d] += 1.0f;
   if (problem_.constrained()) unit_device_[problem_.unit_of(node)] = device;
   ++placed_;
@@ -251,17 +265,21 @@ void Construction::place(NodeId node, DeviceId device) {
     const cost::Problem::Edge& edge = edges[e];
     const std::size_t consumer = edge.consumer.index();
     float* arrival = &arrival_[consumer * devices_];
+    float* moves = &moved_[consumer * devices_];
     pull_[consumer * devices_ + d] += edge_weight_[first + e];
     if (!problem_.transfer_by_bytes(edge.tensor)) {
-      const float later = end + static_cast<float>(edge.amount / unit);
+      const auto transfer = static_cast<float>(edge.amount / unit);
       for (std::size_t to = 0; to < devices_; ++to) {
-        arrival[to] = std::max(arrival[to], to == d ? end : later);
+        arrival[to] = std::max(arrival[to], to == d ? end : end + transfer);
+        moves[to] += to == d ? 0.0f : transfer;
       }
     } else {
       for (std::size_t to = 0; to < devices_; ++to) {
-        const double transfer =
-            to == d ? 0.0 : problem_.transfer_time(true, edge.amount, device, DeviceId::of(to));
-        arrival[to] = std::max(arrival[to], end + static_cast<float>(transfer / unit));
+        const auto transfer = static_cast<float>(
+            to == d ? 0.0
+                    : problem_.transfer_time(true, edge.amount, device, DeviceId::of(to)) / unit);
+        arrival[to] = std::max(arrival[to], end + transfer);
+        moves[to] += transfer;
       }
     }
     if (--missing_[consumer] == 0) new_candidates_.push_back(edge.consumer.value());

@@ -56,22 +56,25 @@ class Construction {
   std::vector<std::uint32_t> meta_of_;  // by node; kNoMeta: none
   std::vector<float> meta_share_;       // by meta-op: devices / nodes
   std::vector<float> nearness_;         // by device: how slow its links are against the others'
-  std::vector<float> first_arrival_, first_pull_;  // as below, before anything is placed
+  std::vector<float> first_arrival_, first_pull_,
+      first_moved_;  // as below, before anything is placed
   std::vector<std::uint32_t> first_missing_;
-  float per_load_ = 1.0f, per_count_ = 1.0f;  // 1 over the fair share of a device
+  float per_load_ = 1.0f;  // 1 over the fair share of a device
 
   std::vector<float> arrival_;  // by node and device: when what is placed could be there
   std::vector<float> pull_;     // by node and device: weight of its inputs that lie there
   std::vector<float> free_;     // by device: when its last node ends
-  std::vector<float> load_, count_;
-  std::vector<float> meta_count_;       // by meta-op and device
+  std::vector<float> load_;
+  std::vector<float> moved_;       // by node and device: transfers that its inputs would need
+  std::vector<float> links_free_;  // by device: when all transfers to it end, one after the other
+  std::vector<float> meta_count_;  // by meta-op and device
   std::vector<std::uint32_t> missing_;  // by node: edges from producers that are not placed
   std::vector<DeviceId> unit_device_;   // by unit; invalid: not placed
   std::vector<std::uint32_t> new_candidates_;
   std::size_t placed_ = 0;
   std::vector<float> features_;
   std::vector<std::uint8_t> may_take_;
-  std::vector<float> start_, end_, affinity_, logs_;  // scratch of look(), by device
+  std::vector<float> start_, end_, behind_, affinity_, logs_;  // scratch of look(), by device
 
   // Only where memory can bind.
   std::vector<double> used_bytes_, room_share_, needed_bytes_;  // by device

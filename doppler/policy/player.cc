@@ -12,16 +12,18 @@ namespace {
 // Steps that are learnt from together where nothing was recorded.
 constexpr std::size_t kStepsTogether = 256;
 
-// Chances of the devices that may take a node, from their scores.
+// Chances of the devices that may take a node, from their scores; the sharper the more the best
+// stands out.
 template <class T>
-void softmax(std::span<const T> scores, std::span<const std::uint8_t> may_take, T* chances) {
+void softmax(std::span<const T> scores, std::span<const std::uint8_t> may_take, T sharpness,
+             T* chances) {
   T largest = -std::numeric_limits<T>::infinity();
   for (std::size_t d = 0; d < scores.size(); ++d) {
     if (may_take[d]) largest = std::max(largest, scores[d]);
   }
   T sum = T(0);
   for (std::size_t d = 0; d < scores.size(); ++d) {
-    chances[d] = may_take[d] ? std::exp(scores[d] - largest) : T(0);
+    chances[d] = may_take[d] ? std::exp((scores[d] - largest) * sharpness) : T(0);
     sum += chances[d];
   }
   for (std::size_t d = 0; d < scores.size(); ++d) chances[d] /= sum;
@@ -92,14 +94,14 @@ void Player<T>::begin() {
 
 template <class T>
 void Player<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
-                      ChoiceRecord<T>& record, std::size_t step) {
+                      T sharpness, ChoiceRecord<T>& record, std::size_t step) {
   construction_.look(node);
   T* features = &record.features[step * layers.devices * kChoiceFeatures];
   std::copy(construction_.features().begin(), construction_.features().end(), features);
   layers.score(features, encoded.choice_base.row(static_cast<Eigen::Index>(node.index())).data(),
                shares_.data(), &record.hidden[step * layers.devices * layers.width],
                scores_.data());
-  softmax<T>(scores_, construction_.may_take(), &record.chances[step * layers.devices]);
+  softmax<T>(scores_, construction_.may_take(), sharpness, &record.chances[step * layers.devices]);
 }
 
 template <class T>
@@ -122,7 +124,8 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
   const auto later = [](const Runner& a, const Runner& b) {
     return a.arrival != b.arrival ? a.arrival > b.arrival : a.node > b.node;
   };
-  const bool greedy = decoding == Decoding::kGreedy;
+  const bool greedy = decoding.greedy();
+  const double sharpness = greedy ? 1.0 : 1.0 / decoding.temperature;
   const std::size_t devices = construction_.device_count();
   const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
   ChoiceRecord<T>& kept = record ? *record : scratch_;
@@ -134,7 +137,8 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
   double now = 0.0;
   for (;;) {
     for (const std::uint32_t node : construction_.new_candidates()) {
-      const double rate = encoded.rates[node];
+      double rate = encoded.rates[node];
+      if (sharpness != 1.0) rate = std::pow(rate, sharpness);
       race_.push_back({greedy ? -rate : now - std::log(1.0 - rng.uniform()) / rate, node});
       std::push_heap(race_.begin(), race_.end(), later);
     }
@@ -145,7 +149,7 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
     now = first.arrival;
     const NodeId node(first.node);
     const std::size_t step = record ? episode.order.size() : 0;
-    score(layers, encoded, node, kept, step);
+    score(layers, encoded, node, static_cast<T>(sharpness), kept, step);
     const std::span<const T> chances(&kept.chances[step * devices], devices);
     const std::size_t chosen =
         greedy ? static_cast<std::size_t>(std::max_element(chances.begin(), chances.end()) -
@@ -240,7 +244,7 @@ LogProbability Player<T>::learn(std::span<const T> parameters, const Encoded<T>&
     const std::size_t end = std::min(steps, first + kStepsTogether);
     for (std::size_t i = first; !record && i < end; ++i) {
       const NodeId node = episode.order[i];
-      score(layers, encoded, node, scratch_, i - first);
+      score(layers, encoded, node, T(1), scratch_, i - first);
       put(encoded, node, episode.device[node.index()]);
     }
     log_probability.plc += learn_placing(layers, episode, first, end, record ? *record : scratch_,

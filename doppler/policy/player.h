@@ -35,7 +35,7 @@ class Player {
   // Both must outlive this object.
   Player(const Network& network, const NodeFeatures& nodes);
 
-  // `record`: where to keep what learn() needs, or null.
+  // `record`: where to keep what learn() needs, or null. Only at temperature 1 is it of use there.
   void play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding, Rng& rng,
             Episode& episode, ChoiceRecord<T>* record = nullptr);
   // The log probability of the episode. Adds `stakes` times its derivatives to the gradients, with
@@ -52,7 +52,7 @@ class Player {
 
   void begin();
   // PLC's chances for the node, at a step of a record.
-  void score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
+  void score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node, T sharpness,
              ChoiceRecord<T>& record, std::size_t step);
   void put(const Encoded<T>& encoded, NodeId node, DeviceId device);
   double learn_selection(const Encoded<T>& encoded, const Episode& episode, double stake,

@@ -57,7 +57,8 @@ void Learner::for_each_episode(std::size_t count, const Body& body) const {
   });
 }
 
-void Learner::play(Task& task, std::uint64_t seed, std::size_t count, policy::Decoding first) {
+template <class DecodingOf>
+void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding) {
   // One slot more than is played: for the best so far.
   task.actor_->prepare(parameters_, *workspace_, count + 1, threads_for(count + 1));
   task.need_scorers(threads_for(count));
@@ -65,7 +66,7 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, policy::De
   times_.resize(count);
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
     Rng rng = Rng::stream(seed, i);
-    task.actor_->play(thread, i, i == 0 ? first : policy::Decoding::kSample, rng, episodes_[i]);
+    task.actor_->play(thread, i, decoding(i), rng, episodes_[i]);
     place::Scorer& scorer = *task.scorers_[thread];
     scorer.set_samples(seed);
     times_[i] = scorer.score(policy::to_placement(episodes_[i]), cost::kInfinity);
@@ -74,13 +75,17 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, policy::De
 }
 
 std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
-  play(task, seed, count, policy::Decoding::kGreedy);
+  constexpr double kTemperatures[] = {1.0, 0.75, 0.5, 0.25};
+  play(task, seed, count, [&](std::size_t i) {
+    return i == 0 ? policy::Decoding::kGreedy
+                  : policy::Decoding{kTemperatures[i % std::size(kTemperatures)]};
+  });
   return times_;
 }
 
 BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   const std::size_t count = settings_.batch;
-  play(task, seed, count, policy::Decoding::kSample);
+  play(task, seed, count, [](std::size_t) { return policy::Decoding::kSample; });
   std::vector<double> fitting;
   std::copy_if(times_.begin(), times_.end(), std::back_inserter(fitting),
                [](double time) { return std::isfinite(time); });

@@ -71,8 +71,9 @@ class Learner {
   // Goes on from a checkpoint.
   void restore(std::vector<float> parameters, nn::AdamState optimiser);
 
-  // Plays a batch without learning: the first greedily where asked for. Times by episode; what is
-  // best goes to the task.
+  // Plays a batch without learning, the first greedily, the others at several temperatures: where
+  // many choices must be right together, chances as they were learnt are too wild. Times by
+  // episode; what is best goes to the task.
   std::vector<double> sample(Task& task, std::size_t count, std::uint64_t seed);
   // Of what was played last. REQUIRES: something was.
   const policy::Episode& last_episode() const { return episodes_[times_.size() - 1]; }
@@ -83,7 +84,9 @@ class Learner {
   BatchReport imitate(Task& task, std::span<const policy::Episode> lessons, double rate);
 
  private:
-  void play(Task& task, std::uint64_t seed, std::size_t count, policy::Decoding first);
+  // decoding(i) of every episode.
+  template <class DecodingOf>
+  void play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding);
   // One step along the gradient of the sum of stakes times log probabilities. The first `played` of
   // the episodes are those played last.
   BatchReport step(Task& task, std::span<const policy::Episode* const> episodes,
