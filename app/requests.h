@@ -153,6 +153,7 @@ struct TrainRequest {
   train::TrainingPlan plan = {.imitation_episodes = 2000};
   bool imitation = false, simulation = true;  // the stages
   std::string start;                          // a policy file; empty: none
+  std::optional<policy::Architecture> model;  // absent: that of `start`, or the plan's
   std::string folder;
   bool resume = false;
   bool json = false;

@@ -30,6 +30,8 @@ inline constexpr std::size_t kWidest = 1024;
 struct NetworkShape {
   std::size_t width = 32;  // up to kWidest
   std::size_t rounds = 3;  // of message passing; 0: none
+  // Of models with an output for each device: for how many; 0: any number.
+  std::size_t devices = 0;
 
   friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
 };

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "doppler/place/feasible.h"
-#include "doppler/policy/dual_model.h"
+#include "doppler/policy/architecture.h"
 #include "doppler/train/learner.h"
 
 namespace doppler::train {
@@ -19,7 +19,9 @@ constexpr double kFinetuneRate = 2e-3;
 class PolicyPlacer final : public place::Placer {
  public:
   PolicyPlacer(std::shared_ptr<const policy::Policy> policy, PolicyPlacerSettings settings)
-      : policy_(std::move(policy)), settings_(settings), model_(policy_->shape) {}
+      : policy_(std::move(policy)),
+        settings_(settings),
+        model_(policy::make_model(policy_->architecture, policy_->shape)) {}
 
   std::string_view name() const override { return "policy"; }
   std::string_view summary() const override {
@@ -31,8 +33,8 @@ class PolicyPlacer final : public place::Placer {
     using Clock = std::chrono::steady_clock;
     // The caller's problem outlives this call.
     const std::shared_ptr<const cost::Problem> shared(std::shared_ptr<void>(), &problem);
-    Task task(shared, model_, request.objective);
-    Learner learner(model_, {.threads = request.threads}, policy_->parameters);
+    Task task(shared, *model_, request.objective, policy_->priorities);
+    Learner learner(*model_, {.threads = request.threads}, policy_->parameters);
     std::uint64_t played = 0;
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(settings_.finetune_seconds));
@@ -47,7 +49,7 @@ class PolicyPlacer final : public place::Placer {
     const policy::Episode& episode = task.best();
     // Where no sample fits the last one is as good as any to repair.
     schedule::Placement placement =
-        policy::to_placement(std::isfinite(task.best_time()) ? episode : learner.last_episode());
+        task.placement_of(std::isfinite(task.best_time()) ? episode : learner.last_episode());
     place::PlaceResult result{
         .placement = place::make_feasible(problem, std::move(placement), request.seed),
         .evaluations = played,
@@ -62,7 +64,7 @@ class PolicyPlacer final : public place::Placer {
  private:
   std::shared_ptr<const policy::Policy> policy_;
   PolicyPlacerSettings settings_;
-  policy::DualModel model_;
+  std::unique_ptr<const policy::Model> model_;
 };
 
 }  // namespace
