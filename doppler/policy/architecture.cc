@@ -5,6 +5,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/policy/dual_model.h"
+#include "doppler/policy/joint_model.h"
 
 namespace doppler::policy {
 namespace {
@@ -32,6 +33,7 @@ constexpr Entry kEntries[] = {
      [](NetworkShape shape) -> std::unique_ptr<Model> {
        return std::make_unique<DualModel>(shape, DualDesign{.selection = Chooser::kCriticalPath});
      }},
+    {Architecture::kJoint, "joint", false, make<JointModel>},
 };
 
 const Entry& entry_of(Architecture architecture) {
