@@ -21,6 +21,7 @@
 #include "doppler/nn/parameters.h"
 #include "doppler/policy/choice_layers.h"
 #include "doppler/policy/construction.h"
+#include "doppler/policy/message_rounds.h"
 #include "doppler/policy/node_features.h"
 
 namespace doppler::policy {
@@ -46,10 +47,9 @@ struct Encoded {
 
   // For the way back.
   nn::Matrix<T> raw;
-  std::vector<nn::Matrix<T>> embeddings;  // before the first round, after each
-  std::vector<nn::Matrix<T>> from_producers, from_consumers, messages;  // by round
-  nn::Matrix<T> ahead, behind;                                          // means along the ways
-  nn::Matrix<T> hidden;                                                 // of SEL
+  RoundsTrace<T> rounds;
+  nn::Matrix<T> ahead, behind;  // means along the ways
+  nn::Matrix<T> hidden;         // of SEL
 };
 
 // Derivatives that episodes give: by what Encoded holds and by the parameters of PLC's last layers.
@@ -83,16 +83,12 @@ class Network {
   ChoiceLayers<T> choice_layers(std::span<const T> parameters, std::size_t devices) const;
 
  private:
-  struct Round {
-    nn::Dense own, producers, consumers;
-  };
-
   NetworkShape shape_;
   nn::ParameterTable table_;
   nn::Dense enter_;
-  std::vector<Round> rounds_;
   nn::Dense sel_own_, sel_ahead_, sel_behind_, sel_raw_, sel_score_;
   nn::Dense plc_own_, plc_raw_, plc_share_, plc_features_, plc_score_;
+  MessageRounds rounds_;
 };
 
 }  // namespace doppler::policy
