@@ -5,6 +5,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/policy/dual_model.h"
+#include "doppler/policy/gdp_model.h"
 #include "doppler/policy/joint_model.h"
 
 namespace doppler::policy {
@@ -34,6 +35,7 @@ constexpr Entry kEntries[] = {
        return std::make_unique<DualModel>(shape, DualDesign{.selection = Chooser::kCriticalPath});
      }},
     {Architecture::kJoint, "joint", false, make<JointModel>},
+    {Architecture::kGdp, "gdp", true, make<GdpModel>},
 };
 
 const Entry& entry_of(Architecture architecture) {
