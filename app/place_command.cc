@@ -13,6 +13,7 @@
 #include "doppler/study/result_json.h"
 #include "doppler/study/result_text.h"
 #include "doppler/train/policy_placer.h"
+#include "doppler/train/scratch_placers.h"
 #include "doppler/train/shipped_policy.h"
 
 namespace doppler::app {
@@ -37,8 +38,8 @@ void run(const PlaceRequest& request) {
                           ? train::shipped_policy()
                           : std::make_shared<const policy::Policy>(policy::read_policy_json(
                                 request.policy.file, read_file(request.policy.file)));
-  const place::Registry methods =
-      place::methods_with({train::make_policy_placer(policy, request.policy.placer)});
+  const place::Registry methods = place::methods_with(
+      {train::make_policy_placer(policy, request.policy.placer)}, train::make_scratch_placers());
   const place::Placer& method = methods.find(request.method);
   study::RunSettings settings = run_settings(request.search);
 
