@@ -7,6 +7,7 @@
 #include "doppler/policy/dual_model.h"
 #include "doppler/policy/gdp_model.h"
 #include "doppler/policy/joint_model.h"
+#include "doppler/policy/placeto_model.h"
 
 namespace doppler::policy {
 namespace {
@@ -35,6 +36,7 @@ constexpr Entry kEntries[] = {
        return std::make_unique<DualModel>(shape, DualDesign{.selection = Chooser::kCriticalPath});
      }},
     {Architecture::kJoint, "joint", false, make<JointModel>},
+    {Architecture::kPlaceto, "placeto", true, make<PlacetoModel>},
     {Architecture::kGdp, "gdp", true, make<GdpModel>},
 };
 

@@ -12,7 +12,7 @@
 namespace doppler::policy {
 
 // What each is: docs/learning.md.
-enum class Architecture : std::uint8_t { kDual, kSelOnly, kPlcOnly, kJoint, kGdp };
+enum class Architecture : std::uint8_t { kDual, kSelOnly, kPlcOnly, kJoint, kPlaceto, kGdp };
 
 std::vector<std::string_view> architecture_names();
 std::string_view architecture_name(Architecture architecture);

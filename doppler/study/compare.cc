@@ -7,6 +7,8 @@ namespace {
 
 // Branch and bound beyond this many nodes rarely ends within a budget.
 constexpr std::size_t kLargestExact = 24;
+// One update takes seconds from here on.
+constexpr std::size_t kLargestPlaceto = 200;
 
 }  // namespace
 
@@ -15,6 +17,7 @@ std::vector<const place::Placer*> suitable_methods(const place::Registry& regist
   std::vector<const place::Placer*> methods;
   for (const place::Placer* method : registry.all()) {
     if (method->name() == "exact" && problem.node_count() > kLargestExact) continue;
+    if (method->name() == "placeto" && problem.node_count() > kLargestPlaceto) continue;
     methods.push_back(method);
   }
   return methods;

@@ -81,8 +81,11 @@ class ScratchPlacer final : public place::Placer {
 
 std::vector<std::shared_ptr<const place::Placer>> make_scratch_placers() {
   return {std::make_shared<ScratchPlacer>(
-      policy::Architecture::kGdp,
-      "learns on the graph: graph embedding, then attention over all nodes at once")};
+              policy::Architecture::kPlaceto,
+              "learns on the graph: node by node, messages passed anew at every step"),
+          std::make_shared<ScratchPlacer>(
+              policy::Architecture::kGdp,
+              "learns on the graph: messages, then attention over all nodes at once")};
 }
 
 }  // namespace doppler::train
