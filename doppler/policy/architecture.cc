@@ -8,6 +8,7 @@
 #include "doppler/policy/gdp_model.h"
 #include "doppler/policy/joint_model.h"
 #include "doppler/policy/placeto_model.h"
+#include "doppler/policy/stepwise_model.h"
 
 namespace doppler::policy {
 namespace {
@@ -36,6 +37,7 @@ constexpr Entry kEntries[] = {
        return std::make_unique<DualModel>(shape, DualDesign{.selection = Chooser::kCriticalPath});
      }},
     {Architecture::kJoint, "joint", false, make<JointModel>},
+    {Architecture::kStepwise, "stepwise", false, make<StepwiseModel>},
     {Architecture::kPlaceto, "placeto", true, make<PlacetoModel>},
     {Architecture::kGdp, "gdp", true, make<GdpModel>},
 };

@@ -12,7 +12,15 @@
 namespace doppler::policy {
 
 // What each is: docs/learning.md.
-enum class Architecture : std::uint8_t { kDual, kSelOnly, kPlcOnly, kJoint, kPlaceto, kGdp };
+enum class Architecture : std::uint8_t {
+  kDual,
+  kSelOnly,
+  kPlcOnly,
+  kJoint,
+  kStepwise,
+  kPlaceto,
+  kGdp
+};
 
 std::vector<std::string_view> architecture_names();
 std::string_view architecture_name(Architecture architecture);

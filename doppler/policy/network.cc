@@ -78,16 +78,16 @@ void EpisodeGradients<T>::add(const EpisodeGradients& other) {
   for (std::size_t i = 0; i < last.size(); ++i) last[i] += other.last[i];
 }
 
-Network::Network(NetworkShape shape)
+Network::Network(NetworkShape shape, std::size_t more_features)
     : shape_(shape),
-      enter_(table_, "enter", kNodeFeatures, shape.width),
+      enter_(table_, "enter", kNodeFeatures + more_features, shape.width),
       sel_own_(table_, "sel.own", shape.width, shape.width),
       sel_ahead_(no_offset(table_, "sel.ahead", shape.width, shape.width)),
       sel_behind_(no_offset(table_, "sel.behind", shape.width, shape.width)),
-      sel_raw_(no_offset(table_, "sel.raw", kNodeFeatures, shape.width)),
+      sel_raw_(no_offset(table_, "sel.raw", kNodeFeatures + more_features, shape.width)),
       sel_score_(table_, "sel.score", shape.width, 1, nn::Offset::kNone, 0.1),
       plc_own_(table_, "plc.own", shape.width, shape.width),
-      plc_raw_(no_offset(table_, "plc.raw", kNodeFeatures, shape.width)),
+      plc_raw_(no_offset(table_, "plc.raw", kNodeFeatures + more_features, shape.width)),
       plc_share_(no_offset(table_, "plc.share", shape.width, shape.width)),
       plc_features_(no_offset(table_, "plc.features", kChoiceFeatures, shape.width)),
       plc_score_(table_, "plc.score", shape.width, 1, nn::Offset::kNone, 0.1),
@@ -96,9 +96,17 @@ Network::Network(NetworkShape shape)
 template <class T>
 void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
                      Encoded<T>& encoded) const {
+  encode(parameters, nodes, nn::Matrix<T>(nodes.values().rows(), 0), encoded);
+}
+
+template <class T>
+void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
+                     const nn::Matrix<T>& more, Encoded<T>& encoded) const {
   const auto rows = static_cast<Eigen::Index>(nodes.node_count());
   const auto width = static_cast<Eigen::Index>(shape_.width);
-  encoded.raw = nodes.values().template cast<T>();
+  encoded.raw.resize(rows, nodes.values().cols() + more.cols());
+  encoded.raw.leftCols(nodes.values().cols()) = nodes.values().template cast<T>();
+  encoded.raw.rightCols(more.cols()) = more;
   nn::Matrix<T>& first = rounds_.first(encoded.rounds);
   first.setZero(rows, width);
   enter_.add(parameters, encoded.raw, first);
@@ -191,6 +199,8 @@ ChoiceLayers<T> Network::choice_layers(std::span<const T> parameters, std::size_
 #define DOPPLER_NETWORK_OF(T)                                                                      \
   template struct EpisodeGradients<T>;                                                             \
   template void Network::encode(std::span<const T>, const NodeFeatures&, Encoded<T>&) const;       \
+  template void Network::encode(std::span<const T>, const NodeFeatures&, const nn::Matrix<T>&,     \
+                                Encoded<T>&) const;                                                \
   template void Network::add_gradients(std::span<const T>, const NodeFeatures&, const Encoded<T>&, \
                                        const EpisodeGradients<T>&, std::span<T>) const;            \
   template ChoiceLayers<T> Network::choice_layers(std::span<const T>, std::size_t) const;

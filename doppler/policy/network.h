@@ -65,13 +65,18 @@ struct EpisodeGradients {
 
 class Network {
  public:
-  explicit Network(NetworkShape shape);
+  // `more_features`: of nodes, beside those of NodeFeatures.
+  explicit Network(NetworkShape shape, std::size_t more_features = 0);
 
   const NetworkShape& shape() const { return shape_; }
   const nn::ParameterTable& parameters() const { return table_; }
 
   template <class T>
   void encode(std::span<const T> parameters, const NodeFeatures& nodes, Encoded<T>& encoded) const;
+  // The same with more features, by node.
+  template <class T>
+  void encode(std::span<const T> parameters, const NodeFeatures& nodes, const nn::Matrix<T>& more,
+              Encoded<T>& encoded) const;
   // Adds to the gradients of all parameters.
   template <class T>
   void add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
