@@ -52,6 +52,29 @@ TEST(Train, TrainsOtherModels) {
   EXPECT_THAT(files.read("next/policy.json"), HasSubstr("\"model\": \"sel-only\""));
 }
 
+// Models with an output for each device are for one number of devices.
+TEST(Train, KeepsToTheNumberOfDevicesWhereTheModelDoes) {
+  const Workspace files;
+  make_graph(files);
+  for (const std::string model : {"placeto", "gdp"}) {
+    const Outcome trained =
+        files.dopp(std::string(kTrain) + "--episodes 8 --model " + model + " -o " + model);
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    EXPECT_THAT(files.read(model + "/policy.json"), HasSubstr("\"devices\": 3"));
+    const std::string place = " --method policy --samples 2 --policy " + model + "/policy.json";
+    EXPECT_EQ(files.dopp("place g.json --devices uniform:3" + place).exit_code, 0);
+    const Outcome four = files.dopp("place g.json --devices uniform:4" + place);
+    EXPECT_EQ(four.exit_code, 2);
+    EXPECT_EQ(four.err, "dopp: error: a policy of model " + model +
+                            " is for one number of devices: this one for 3, not for 4\n");
+    const Outcome both = files.dopp(
+        "train g.json --devices uniform:3,uniform:4 --episodes 16 -o x --model " + model);
+    EXPECT_EQ(both.exit_code, 2);
+    EXPECT_THAT(both.err, HasSubstr("this one for 3, not for 4"));
+  }
+  EXPECT_FALSE(files.has("x"));
+}
+
 TEST(Train, AKillAtAnyMomentChangesNothingInTheEnd) {
   const Workspace files;
   make_graph(files);
