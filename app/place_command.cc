@@ -13,6 +13,7 @@
 #include "doppler/study/result_json.h"
 #include "doppler/study/result_text.h"
 #include "doppler/train/policy_placer.h"
+#include "doppler/train/scratch_placers.h"
 #include "doppler/train/shipped_policy.h"
 
 namespace doppler::app {
@@ -33,12 +34,14 @@ std::string placement_file(const PlaceRequest& request, const cost::Problem& pro
 
 void run(const PlaceRequest& request) {
   // The learned method as asked for comes in place of the one that ships.
-  const auto policy = request.policy.file.empty()
-                          ? train::shipped_policy()
-                          : std::make_shared<const policy::Policy>(policy::read_policy_json(
-                                request.policy.file, read_file(request.policy.file)));
+  train::PolicySource source = train::shipped_policy;
+  if (const std::string& file = request.policy.file; !file.empty()) {
+    source = [policy = std::make_shared<const policy::Policy>(
+                  policy::read_policy_json(file, read_file(file)))] { return policy; };
+  }
   const place::Registry methods =
-      place::methods_with({train::make_policy_placer(policy, request.policy.placer)});
+      place::methods_with({train::make_policy_placer(std::move(source), request.policy.placer)},
+                          train::make_scratch_placers());
   const place::Placer& method = methods.find(request.method);
   study::RunSettings settings = run_settings(request.search);
 

@@ -155,6 +155,7 @@ struct TrainRequest {
   bool imitation = false, simulation = true;  // the stages
   std::optional<double> last_rate;            // default: a tenth of the first
   std::string start;                          // a policy file; empty: none
+  std::optional<policy::Architecture> model;  // absent: that of `start`, or the plan's
   std::string folder;
   bool resume = false;
   bool json = false;

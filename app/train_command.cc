@@ -99,6 +99,8 @@ std::string configuration_json(const TrainRequest& request) {
   json.end_array().field("devices", request.machine.devices).field("list", request.list);
   json.field("imitation_episodes", plan.imitation_episodes).field("episodes", plan.episodes);
   json.field("teacher", plan.teacher).field("seed", plan.seed);
+  json.field("model", policy::architecture_name(plan.architecture));
+  json.field("priorities", policy::priorities_name(plan.priorities));
   json.field("width", plan.shape.width).field("message_rounds", plan.shape.rounds);
   json.field("batch", plan.learner.batch).field("self_imitation", plan.learner.self_imitation);
   json.field("longest_gradient", plan.learner.longest_gradient);
@@ -139,9 +141,15 @@ void run(const TrainRequest& given) {
   std::vector<float> start;
   if (!request.start.empty()) {
     policy::Policy policy = policy::read_policy_json(request.start, read_file(request.start));
+    if (request.model && *request.model != policy.architecture) {
+      throw ParameterError(fmt::format("--model: {} is of model {}", request.start,
+                                       policy::architecture_name(policy.architecture)));
+    }
+    request.model = policy.architecture;
     request.plan.shape = policy.shape;
     start = std::move(policy.parameters);
   }
+  request.plan.architecture = request.model.value_or(policy::Architecture::kDual);
   // Without the shipped policy: what replaces one that no longer fits is made here.
   const place::Registry methods = place::methods_with({});
   train::Training training(request.plan, problems, methods, std::move(start));

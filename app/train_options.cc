@@ -1,5 +1,6 @@
 // dopp train
-#include <algorithm>
+#include <fmt/ranges.h>
+
 #include <memory>
 
 #include "app/command_line.h"
@@ -76,6 +77,18 @@ void add_train_commands(CommandLine& line) {
   train->add_option("--teacher", plan.teacher, "The method that is imitated")
       ->type_name("METHOD")
       ->capture_default_str();
+  train
+      ->add_option_function<std::string>(
+          "--model",
+          [request](const std::string& name) { request->model = policy::architecture_named(name); },
+          fmt::format("{} (default dual)", fmt::join(policy::architecture_names(), ", ")))
+      ->type_name("NAME");
+  train
+      ->add_option_function<std::string>(
+          "--priorities",
+          [&plan](const std::string& name) { plan.priorities = policy::priorities_named(name); },
+          "Of placements: sel, the order of the episode, or b-level (default sel)")
+      ->type_name("sel|b-level");
   train->add_option("--start", request->start, "Policy to begin with (default: random numbers)")
       ->type_name("FILE");
   add_number<std::uint64_t>(

@@ -11,7 +11,9 @@ it to policies/default.json to ship it.
 """
 
 import argparse
+import concurrent.futures
 import json
+import os
 import pathlib
 import random
 import subprocess
@@ -20,9 +22,9 @@ import tempfile
 # Seeds of graphs in tests and benchmarks are small numbers; those of training are not.
 FIRST_SEED = 7_000_000
 MACHINES = ["2xP100", "3xP100", "4xP100", "4xV100", "8xV100", "4xA100", "6xA100", "8xA100", "2n4xA100", "2n8xA100",
-            "2xA100+2xT4", "4xA100+4xT4", "2xV100+4xP100", "8xH100", "4xT4"]
+            "8xH100", "4xT4", "2xA100+2xT4", "4xA100+4xT4", "2xV100+4xP100", "4xA100+2xT4", "2xH100+4xV100"]
 FAMILIES = ["layered", "fork-join", "series-parallel", "cholesky", "fft"]
-MOST_NODES = 700
+MOST_NODES = 400
 # The sharding of chainmm in the published reference graph, which is kept for measuring.
 REFERENCE_CHAINMM = {"i": 4, "j": 2, "k": 2, "l": 2, "m": 4}
 
@@ -41,8 +43,8 @@ def workload(rng):
         if split == REFERENCE_CHAINMM:
             split["i"] = 3
     elif name == "ffnn":
-        sizes = ["--batch", str(48 * rng.randint(8, 128)), "--input", str(48 * rng.randint(8, 64)),
-                 "--hidden", str(48 * rng.randint(16, 256)), "--output-size", str(48 * rng.randint(4, 64))]
+        sizes = ["--batch", str(48 * rng.randint(8, 256)), "--input", str(48 * rng.randint(8, 64)),
+                 "--hidden", str(48 * rng.randint(16, 400)), "--output-size", str(48 * rng.randint(4, 64))]
         split = {"batch": parts(1, 2, 3, 4, 6, 8), "hidden": parts(1, 2, 3, 4, 6), "in": parts(1, 1, 2),
                  "out": parts(1, 2, 4)}
     else:
@@ -81,46 +83,26 @@ def give_costs(rng, graph):
         tensor["transfer_time"] = ratio * (made if by_compute else total * tensor["bytes"] / max(1, bytes_read))
 
 
-class Problems:
-    """Graphs and machines in a folder, and the list of what to train on."""
+class Maker:
+    """Makes problems in a folder, each from a number alone."""
 
-    def __init__(self, dopp, folder, rng):
-        self.dopp, self.folder, self.rng = dopp, pathlib.Path(folder), rng
-        self.lines = []
-        self.made = self.machines = 0
+    def __init__(self, dopp, folder, seed):
+        self.dopp, self.folder, self.seed = dopp, pathlib.Path(folder), seed
 
     def run(self, *arguments):
         return subprocess.run([self.dopp, *arguments], check=True, cwd=self.folder, capture_output=True).stdout
 
-    def generate(self, arguments):
-        """The name of a new graph and its text; None where it is too large or cannot be made."""
-        name = f"{self.made:04}.json"
-        try:
-            self.run("graph", "generate", *arguments, "-o", name)
-        except subprocess.CalledProcessError:
-            return None
-        graph = json.loads((self.folder / name).read_text())
-        if not 10 <= len(graph["nodes"]) <= MOST_NODES:
-            return None
-        self.made += 1
-        return name, graph
-
-    def machine(self):
-        """A machine as it is, or behind links that are slower and that transfers share freely."""
-        spec = self.rng.choice(MACHINES)
-        if self.rng.random() < 0.6:
+    def machine(self, rng, name):
+        """A machine as it is, or the same behind slower links."""
+        spec = rng.choice(MACHINES)
+        if rng.random() < 0.6:
             return spec
         machine = json.loads(self.run("devices", "show", spec, "--json"))
-        factor = log_uniform(self.rng, 2, 32)
+        factor = log_uniform(rng, 2, 32)
         for channel in machine["channels"]:
             channel["bandwidth"] /= factor
-        self.machines += 1
-        name = f"machine{self.machines:04}.json"
         (self.folder / name).write_text(json.dumps(machine))
         return name
-
-    def uniform(self):
-        return f"uniform:{self.rng.choice([2, 3, 4, 4, 5, 6, 8, 8, 12, 16])}"
 
     def gain(self, graph, machine, links):
         """How much longer a list scheduler's placement takes than one that was searched for."""
@@ -129,48 +111,69 @@ class Problems:
             "--json"))["makespan"]
         return min(place("heft"), place("critical-path")) / place("lns", "--evaluations", "10000")
 
-    def add(self):
-        kind = self.rng.random()
-        if kind < 0.4:  # a random graph
-            made = self.generate(["random", "--family", self.rng.choice(FAMILIES), "--nodes",
-                                  str(round(log_uniform(self.rng, 20, 400))), "--ccr",
-                                  f"{log_uniform(self.rng, 0.1, 10):.3g}", "--seed", str(FIRST_SEED + self.made)])
-            machines = [self.uniform(), self.machine()]
+    def problems(self, number):
+        """Up to two lines for `dopp train --list`, with one graph."""
+        rng = random.Random(f"{self.seed}/{number}")
+        kind = rng.random()
+        graph = f"{number:05}.json"
+        arguments = workload(rng) if kind < 0.65 else [
+            "random", "--family", rng.choice(FAMILIES), "--nodes", str(round(log_uniform(rng, 20, MOST_NODES))),
+            "--ccr", f"{log_uniform(rng, 0.1, 10):.3g}", "--seed", str(FIRST_SEED + 100_000 * self.seed + number)]
+        try:
+            self.run("graph", "generate", *arguments, "-o", graph)
+        except subprocess.CalledProcessError:
+            return []  # more parts than there are rows
+        text = json.loads((self.folder / graph).read_text())
+        if not 10 <= len(text["nodes"]) <= MOST_NODES:
+            return []
+        uniform = lambda: f"uniform:{rng.choice([2, 3, 4, 4, 5, 6, 8, 8, 12, 16])}"
+        if kind < 0.3:
+            give_costs(rng, text)
+            (self.folder / graph).write_text(json.dumps(text))
+            machines = [uniform(), uniform()]
         else:
-            made = self.generate(workload(self.rng))
-            if made is None:
-                return
-            if kind < 0.7:
-                give_costs(self.rng, made[1])
-                (self.folder / made[0]).write_text(json.dumps(made[1]))
-                machines = [self.uniform(), self.uniform()]
-            else:
-                machines = [self.machine(), self.machine()]
+            machines = [self.machine(rng, f"machine{number:05}.json"),
+                        rng.choice(MACHINES) if kind < 0.65 else uniform()]
+        lines = []
         for machine in machines:
-            links = "free" if machine.startswith("uniform") or self.rng.random() < 0.25 else "channel"
+            links = "free" if machine.startswith("uniform") or rng.random() < 0.25 else "channel"
             # Of what a list scheduler does as well there is enough in every graph.
-            if self.gain(made[0], machine, links) > 1.03 or self.rng.random() < 0.1:
-                self.lines.append(f"{made[0]} {machine} {links}")
+            if self.gain(graph, machine, links) > 1.03 or rng.random() < 0.1:
+                lines.append(f"{graph} {machine} {links}")
+        return lines
+
+
+def make_list(maker, count, threads):
+    """The problems of as many numbers as it takes, in their order."""
+    lines = []
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        number = 0
+        while len(lines) < count:
+            for made in pool.map(maker.problems, range(number, number + 32)):
+                lines += made
+            number += 32
+    return lines[:count]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dopp", default="build/release/dopp")
     parser.add_argument("-o", "--output", required=True, help="folder of the training")
-    parser.add_argument("--episodes", type=int, default=2_000_000)
+    parser.add_argument("--episodes", type=int, default=1_500_000)
     parser.add_argument("--problems", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resume", action="store_true")
-    options, more = parser.parse_known_args()  # what is not known goes to `dopp train`
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
-        problems = Problems(str(pathlib.Path(options.dopp).resolve()), folder, random.Random(options.seed))
-        while len(problems.lines) < options.problems:
-            problems.add()
-        (problems.folder / "problems.txt").write_text("\n".join(problems.lines) + "\n")
-        subprocess.run([problems.dopp, "train", "--list", "problems.txt", "--episodes", str(options.episodes),
+        maker = Maker(str(pathlib.Path(options.dopp).resolve()), folder, options.seed)
+        lines = make_list(maker, options.problems, options.threads)
+        (maker.folder / "problems.txt").write_text("\n".join(lines) + "\n")
+        subprocess.run([maker.dopp, "train", "--list", "problems.txt", "--episodes", str(options.episodes), "--width",
+                        "64", "--rate", "0.004", "--last-rate", "0.00004", "--threads", str(options.threads),
                         "--seed", str(options.seed), "-o", str(pathlib.Path(options.output).resolve()),
-                        *(["--resume"] if options.resume else []), *more], check=True, cwd=folder)
+                        *(["--resume"] if options.resume else [])], check=True, cwd=folder)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,14 @@
 #include "doppler/cost/measured_costs_json.h"
 #include "doppler/kernel/registry.h"
 #include "doppler/train/policy_placer.h"
+#include "doppler/train/scratch_placers.h"
 #include "doppler/train/shipped_policy.h"
 
 namespace doppler::api {
 
 place::Registry default_methods() {
-  return place::methods_with({train::make_policy_placer(train::shipped_policy())});
+  return place::methods_with({train::make_policy_placer(train::shipped_policy)},
+                             train::make_scratch_placers());
 }
 
 std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,

@@ -27,4 +27,14 @@ T leaky_slope(T y) {
   return y > T(0) ? T(1) : T(kLeak);
 }
 
+template <class T>
+void apply_leaky_relu(Matrix<T>& values) {
+  values = values.unaryExpr([](T x) { return leaky_relu(x); });
+}
+// The derivative by the argument, from that by the result.
+template <class T>
+Matrix<T> before_leaky_relu(const Matrix<T>& result, const Matrix<T>& d_result) {
+  return d_result.binaryExpr(result, [](T d, T y) { return d * leaky_slope(y); });
+}
+
 }  // namespace doppler::nn

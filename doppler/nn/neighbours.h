@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <utility>
 
 #include "doppler/base/csr.h"
 #include "doppler/nn/matrix.h"
@@ -12,6 +14,8 @@ namespace doppler::nn {
 class Neighbours {
  public:
   explicit Neighbours(Csr<std::uint32_t> of_node) : of_node_(std::move(of_node)) {}
+
+  std::span<const std::uint32_t> of(std::size_t node) const { return of_node_[node]; }
 
   // out row v = the mean of the rows of v's neighbours; zero where it has none. Resizes `out`.
   template <class T>

@@ -35,7 +35,8 @@ Registry classical_methods() {
   return methods_with({});
 }
 
-Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned) {
+Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned,
+                      std::vector<std::shared_ptr<const Placer>> besides) {
   Registry registry;
   registry.add(make_single());
   registry.add(make_random());
@@ -48,6 +49,7 @@ Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned) {
   registry.add(make_anneal());
   registry.add(make_lns());
   registry.add(make_exact());
+  for (auto& placer : besides) registry.add(std::move(placer));
   for (const auto& placer : learned) registry.add(placer);
   registry.add(make_auto(std::move(learned)));
   return registry;

@@ -22,7 +22,9 @@ class Registry {
 
 // Every method of this module, in the order of the documentation.
 Registry classical_methods();
-// The same, and these, from whose answers `auto` starts as well.
-Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned);
+// The same, and these: from the answers of `learned` `auto` starts as well, from those of `besides`
+// not.
+Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned,
+                      std::vector<std::shared_ptr<const Placer>> besides = {});
 
 }  // namespace doppler::place

@@ -8,19 +8,11 @@
 
 #include "doppler/base/rng.h"
 #include "doppler/nn/parameters.h"
+#include "doppler/policy/choice.h"
 #include "doppler/policy/episode.h"
 #include "doppler/policy/node_features.h"
 
 namespace doppler::policy {
-
-// How choices are made: with chances to the power of 1 / temperature, or the likeliest at 0.
-struct Decoding {
-  double temperature = 1.0;
-
-  bool greedy() const { return temperature == 0.0; }
-  static const Decoding kSample, kGreedy;
-};
-inline constexpr Decoding Decoding::kSample{1.0}, Decoding::kGreedy{0.0};
 
 struct LogProbability {
   double sel = 0.0, plc = 0.0;

@@ -37,6 +37,8 @@ class Construction {
   void look(NodeId node);
   std::span<const float> features() const { return features_; }
   std::span<const std::uint8_t> may_take() const { return may_take_; }
+  // When the node could start, by device.
+  std::span<const float> starts() const { return start_; }
 
   // REQUIRES: look(node) was the last to be looked at.
   void place(NodeId node, DeviceId device);

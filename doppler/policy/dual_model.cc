@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "doppler/policy/player.h"
-
 namespace doppler::policy {
 namespace {
 
@@ -22,7 +20,8 @@ struct DualWorkspace final : Workspace {
 
 class DualActor final : public Actor {
  public:
-  DualActor(const Network& network, const NodeFeatures& nodes) : network_(network), nodes_(nodes) {}
+  DualActor(const Network& network, DualDesign design, const NodeFeatures& nodes)
+      : network_(network), design_(design), nodes_(nodes) {}
 
   void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
                std::size_t threads) override {
@@ -31,11 +30,13 @@ class DualActor final : public Actor {
     network_.encode<float>(parameters, nodes_, work_->encoded);
     work_->slots.resize(std::max(work_->slots.size(), slots));
     while (players_.size() < threads) {
-      players_.push_back(std::make_unique<Player<float>>(network_, nodes_));
+      players_.push_back(std::make_unique<Player<float>>(network_, nodes_, design_));
     }
-    recorded_ = kRecordBytes / ChoiceRecord<float>::bytes(nodes_.node_count(),
-                                                          nodes_.problem().device_count(),
-                                                          network_.shape().width);
+    recorded_ = design_.placing == Chooser::kCriticalPath
+                    ? 0
+                    : kRecordBytes / ChoiceRecord<float>::bytes(nodes_.node_count(),
+                                                                nodes_.problem().device_count(),
+                                                                network_.shape().width);
   }
 
   void play(std::size_t thread, std::size_t slot, Decoding decoding, Rng& rng,
@@ -64,6 +65,7 @@ class DualActor final : public Actor {
   }
 
   const Network& network_;
+  DualDesign design_;
   const NodeFeatures& nodes_;
   std::span<const float> parameters_;
   DualWorkspace* work_ = nullptr;
@@ -78,7 +80,7 @@ std::unique_ptr<Workspace> DualModel::workspace() const {
 }
 
 std::unique_ptr<Actor> DualModel::actor(const NodeFeatures& nodes) const {
-  return std::make_unique<DualActor>(network_, nodes);
+  return std::make_unique<DualActor>(network_, design_, nodes);
 }
 
 }  // namespace doppler::policy

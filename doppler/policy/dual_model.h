@@ -1,16 +1,18 @@
-// The two policies as a model that can be trained.
+// The two policies as a model that can be trained, or one of them beside the critical path's rule.
 #pragma once
 
 #include <memory>
 
 #include "doppler/policy/actor.h"
 #include "doppler/policy/network.h"
+#include "doppler/policy/player.h"
 
 namespace doppler::policy {
 
 class DualModel final : public Model {
  public:
-  explicit DualModel(NetworkShape shape) : network_(shape) {}
+  explicit DualModel(NetworkShape shape, DualDesign design = {})
+      : network_(shape), design_(design) {}
 
   const nn::ParameterTable& parameters() const override { return network_.parameters(); }
   std::unique_ptr<Workspace> workspace() const override;
@@ -18,6 +20,7 @@ class DualModel final : public Model {
 
  private:
   Network network_;
+  DualDesign design_;
 };
 
 }  // namespace doppler::policy

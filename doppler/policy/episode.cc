@@ -1,9 +1,24 @@
 #include "doppler/policy/episode.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 
+#include "doppler/base/error.h"
+
 namespace doppler::policy {
+
+std::string_view priorities_name(Priorities priorities) {
+  return priorities == Priorities::kOrder ? "sel" : "b-level";
+}
+
+Priorities priorities_named(std::string_view name) {
+  for (const Priorities priorities : {Priorities::kOrder, Priorities::kBLevel}) {
+    if (priorities_name(priorities) == name) return priorities;
+  }
+  throw ParameterError(fmt::format("unknown priorities '{}'; there are sel, b-level", name));
+}
 
 schedule::Placement to_placement(const Episode& episode) {
   schedule::Placement placement{.device = episode.device,

@@ -1,6 +1,8 @@
 // One placement built by a policy, step by step.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "doppler/base/id.h"
@@ -16,6 +18,15 @@ struct Episode {
 
   friend bool operator==(const Episode&, const Episode&) = default;
 };
+
+// Which priorities the nodes of an episode get when they run.
+enum class Priorities : std::uint8_t {
+  kOrder,   // the earlier a node was picked the higher
+  kBLevel,  // b-levels in mean costs, whatever the order
+};
+std::string_view priorities_name(Priorities priorities);
+// Throws ParameterError that lists the known names.
+Priorities priorities_named(std::string_view name);
 
 // The earlier a node was picked the higher its priority.
 schedule::Placement to_placement(const Episode& episode);

@@ -15,16 +15,6 @@ nn::Dense no_offset(nn::ParameterTable& table, const std::string& name, std::siz
   return {table, name, inputs, outputs, nn::Offset::kNone};
 }
 
-template <class T>
-void apply_leaky_relu(nn::Matrix<T>& values) {
-  values = values.unaryExpr([](T x) { return nn::leaky_relu(x); });
-}
-// The derivative by the argument, from that by the result.
-template <class T>
-nn::Matrix<T> before_leaky_relu(const nn::Matrix<T>& result, const nn::Matrix<T>& d_result) {
-  return d_result.binaryExpr(result, [](T d, T y) { return d * nn::leaky_slope(y); });
-}
-
 // Means of embeddings along ways that each go from a node to next[node], until that is the node
 // itself. `order` has a node after the next one of its way.
 template <class T, class Order>
@@ -88,58 +78,41 @@ void EpisodeGradients<T>::add(const EpisodeGradients& other) {
   for (std::size_t i = 0; i < last.size(); ++i) last[i] += other.last[i];
 }
 
-Network::Network(NetworkShape shape)
+Network::Network(NetworkShape shape, std::size_t more_features)
     : shape_(shape),
-      enter_(table_, "enter", kNodeFeatures, shape.width),
+      enter_(table_, "enter", kNodeFeatures + more_features, shape.width),
       sel_own_(table_, "sel.own", shape.width, shape.width),
       sel_ahead_(no_offset(table_, "sel.ahead", shape.width, shape.width)),
       sel_behind_(no_offset(table_, "sel.behind", shape.width, shape.width)),
-      sel_raw_(no_offset(table_, "sel.raw", kNodeFeatures, shape.width)),
+      sel_raw_(no_offset(table_, "sel.raw", kNodeFeatures + more_features, shape.width)),
       sel_score_(table_, "sel.score", shape.width, 1, nn::Offset::kNone, 0.1),
       plc_own_(table_, "plc.own", shape.width, shape.width),
-      plc_raw_(no_offset(table_, "plc.raw", kNodeFeatures, shape.width)),
+      plc_raw_(no_offset(table_, "plc.raw", kNodeFeatures + more_features, shape.width)),
       plc_share_(no_offset(table_, "plc.share", shape.width, shape.width)),
       plc_features_(no_offset(table_, "plc.features", kChoiceFeatures, shape.width)),
-      plc_score_(table_, "plc.score", shape.width, 1, nn::Offset::kNone, 0.1) {
-  for (std::size_t k = 0; k < shape.rounds; ++k) {
-    const std::string name = "round" + std::to_string(k);
-    nn::Dense own(table_, name + ".own", shape.width, shape.width, nn::Offset::kAdded, 0.5);
-    nn::Dense producers(table_, name + ".producers", shape.width, shape.width, nn::Offset::kNone,
-                        0.5);
-    nn::Dense consumers(table_, name + ".consumers", shape.width, shape.width, nn::Offset::kNone,
-                        0.5);
-    rounds_.push_back({own, producers, consumers});
-  }
-}
+      plc_score_(table_, "plc.score", shape.width, 1, nn::Offset::kNone, 0.1),
+      rounds_(table_, shape.rounds, shape.width) {}
 
 template <class T>
 void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
                      Encoded<T>& encoded) const {
+  encode(parameters, nodes, nn::Matrix<T>(nodes.values().rows(), 0), encoded);
+}
+
+template <class T>
+void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
+                     const nn::Matrix<T>& more, Encoded<T>& encoded) const {
   const auto rows = static_cast<Eigen::Index>(nodes.node_count());
   const auto width = static_cast<Eigen::Index>(shape_.width);
-  encoded.raw = nodes.values().template cast<T>();
-  encoded.embeddings.resize(shape_.rounds + 1);
-  encoded.from_producers.resize(shape_.rounds);
-  encoded.from_consumers.resize(shape_.rounds);
-  encoded.messages.resize(shape_.rounds);
-
-  nn::Matrix<T>& first = encoded.embeddings[0];
+  encoded.raw.resize(rows, nodes.values().cols() + more.cols());
+  encoded.raw.leftCols(nodes.values().cols()) = nodes.values().template cast<T>();
+  encoded.raw.rightCols(more.cols()) = more;
+  nn::Matrix<T>& first = rounds_.first(encoded.rounds);
   first.setZero(rows, width);
   enter_.add(parameters, encoded.raw, first);
-  apply_leaky_relu(first);
-  for (std::size_t k = 0; k < shape_.rounds; ++k) {
-    const nn::Matrix<T>& in = encoded.embeddings[k];
-    nodes.producers().mean(in, encoded.from_producers[k]);
-    nodes.consumers().mean(in, encoded.from_consumers[k]);
-    nn::Matrix<T>& message = encoded.messages[k];
-    message.setZero(rows, width);
-    rounds_[k].own.add(parameters, in, message);
-    rounds_[k].producers.add(parameters, encoded.from_producers[k], message);
-    rounds_[k].consumers.add(parameters, encoded.from_consumers[k], message);
-    apply_leaky_relu(message);
-    encoded.embeddings[k + 1] = in + message;
-  }
-  const nn::Matrix<T>& last = encoded.embeddings.back();
+  nn::apply_leaky_relu(first);
+  rounds_.run(parameters, nodes, encoded.rounds);
+  const nn::Matrix<T>& last = encoded.rounds.embeddings.back();
 
   std::vector<std::size_t> order = forward_order(nodes);
   std::vector<T> lengths;
@@ -151,7 +124,7 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
   sel_ahead_.add(parameters, encoded.ahead, encoded.hidden);
   sel_behind_.add(parameters, encoded.behind, encoded.hidden);
   sel_raw_.add(parameters, encoded.raw, encoded.hidden);
-  apply_leaky_relu(encoded.hidden);
+  nn::apply_leaky_relu(encoded.hidden);
   nn::Matrix<T> scores = nn::Matrix<T>::Zero(rows, 1);
   sel_score_.add(parameters, encoded.hidden, scores);
   encoded.scores.resize(nodes.node_count());
@@ -176,7 +149,7 @@ template <class T>
 void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
                             const Encoded<T>& encoded, const EpisodeGradients<T>& d_episodes,
                             std::span<T> gradients) const {
-  const nn::Matrix<T>& last = encoded.embeddings.back();
+  const nn::Matrix<T>& last = encoded.rounds.embeddings.back();
   nn::Matrix<T> d_last = nn::Matrix<T>::Zero(last.rows(), last.cols());
 
   const auto add = [](const std::vector<T>& values, T* to) {
@@ -198,7 +171,7 @@ void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& n
   }
   nn::Matrix<T> d_hidden = nn::Matrix<T>::Zero(last.rows(), last.cols());
   sel_score_.add_gradients(parameters, encoded.hidden, d_scores, gradients, &d_hidden);
-  d_hidden = before_leaky_relu(encoded.hidden, d_hidden);
+  d_hidden = nn::before_leaky_relu(encoded.hidden, d_hidden);
   nn::Matrix<T> d_ahead = nn::Matrix<T>::Zero(last.rows(), last.cols()), d_behind = d_ahead;
   sel_own_.add_gradients(parameters, last, d_hidden, gradients, &d_last);
   sel_ahead_.add_gradients(parameters, encoded.ahead, d_hidden, gradients, &d_ahead);
@@ -209,21 +182,10 @@ void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& n
   std::reverse(order.begin(), order.end());
   add_gradients_along(nodes.ahead(), order, std::move(d_ahead), d_last);
 
-  for (std::size_t k = shape_.rounds; k-- > 0;) {
-    const nn::Matrix<T>& in = encoded.embeddings[k];
-    const nn::Matrix<T> d_message = before_leaky_relu(encoded.messages[k], d_last);
-    nn::Matrix<T> d_producers = nn::Matrix<T>::Zero(in.rows(), in.cols()),
-                  d_consumers = d_producers;
-    rounds_[k].own.add_gradients(parameters, in, d_message, gradients, &d_last);
-    rounds_[k].producers.add_gradients(parameters, encoded.from_producers[k], d_message, gradients,
-                                       &d_producers);
-    rounds_[k].consumers.add_gradients(parameters, encoded.from_consumers[k], d_message, gradients,
-                                       &d_consumers);
-    nodes.producers().add_gradients(d_producers, d_last);
-    nodes.consumers().add_gradients(d_consumers, d_last);
-  }
-  enter_.add_gradients<T>(parameters, encoded.raw, before_leaky_relu(encoded.embeddings[0], d_last),
-                          gradients, nullptr);
+  rounds_.add_gradients(parameters, nodes, encoded.rounds, d_last, gradients);
+  enter_.add_gradients<T>(parameters, encoded.raw,
+                          nn::before_leaky_relu(encoded.rounds.embeddings[0], d_last), gradients,
+                          nullptr);
 }
 
 template <class T>
@@ -237,6 +199,8 @@ ChoiceLayers<T> Network::choice_layers(std::span<const T> parameters, std::size_
 #define DOPPLER_NETWORK_OF(T)                                                                      \
   template struct EpisodeGradients<T>;                                                             \
   template void Network::encode(std::span<const T>, const NodeFeatures&, Encoded<T>&) const;       \
+  template void Network::encode(std::span<const T>, const NodeFeatures&, const nn::Matrix<T>&,     \
+                                Encoded<T>&) const;                                                \
   template void Network::add_gradients(std::span<const T>, const NodeFeatures&, const Encoded<T>&, \
                                        const EpisodeGradients<T>&, std::span<T>) const;            \
   template ChoiceLayers<T> Network::choice_layers(std::span<const T>, std::size_t) const;

@@ -21,6 +21,7 @@
 #include "doppler/nn/parameters.h"
 #include "doppler/policy/choice_layers.h"
 #include "doppler/policy/construction.h"
+#include "doppler/policy/message_rounds.h"
 #include "doppler/policy/node_features.h"
 
 namespace doppler::policy {
@@ -30,6 +31,8 @@ inline constexpr std::size_t kWidest = 1024;
 struct NetworkShape {
   std::size_t width = 32;  // up to kWidest
   std::size_t rounds = 3;  // of message passing; 0: none
+  // Of models with an output for each device: for how many; 0: any number.
+  std::size_t devices = 0;
 
   friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
 };
@@ -44,10 +47,9 @@ struct Encoded {
 
   // For the way back.
   nn::Matrix<T> raw;
-  std::vector<nn::Matrix<T>> embeddings;  // before the first round, after each
-  std::vector<nn::Matrix<T>> from_producers, from_consumers, messages;  // by round
-  nn::Matrix<T> ahead, behind;                                          // means along the ways
-  nn::Matrix<T> hidden;                                                 // of SEL
+  RoundsTrace<T> rounds;
+  nn::Matrix<T> ahead, behind;  // means along the ways
+  nn::Matrix<T> hidden;         // of SEL
 };
 
 // Derivatives that episodes give: by what Encoded holds and by the parameters of PLC's last layers.
@@ -63,13 +65,18 @@ struct EpisodeGradients {
 
 class Network {
  public:
-  explicit Network(NetworkShape shape);
+  // `more_features`: of nodes, beside those of NodeFeatures.
+  explicit Network(NetworkShape shape, std::size_t more_features = 0);
 
   const NetworkShape& shape() const { return shape_; }
   const nn::ParameterTable& parameters() const { return table_; }
 
   template <class T>
   void encode(std::span<const T> parameters, const NodeFeatures& nodes, Encoded<T>& encoded) const;
+  // The same with more features, by node.
+  template <class T>
+  void encode(std::span<const T> parameters, const NodeFeatures& nodes, const nn::Matrix<T>& more,
+              Encoded<T>& encoded) const;
   // Adds to the gradients of all parameters.
   template <class T>
   void add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
@@ -81,16 +88,12 @@ class Network {
   ChoiceLayers<T> choice_layers(std::span<const T> parameters, std::size_t devices) const;
 
  private:
-  struct Round {
-    nn::Dense own, producers, consumers;
-  };
-
   NetworkShape shape_;
   nn::ParameterTable table_;
   nn::Dense enter_;
-  std::vector<Round> rounds_;
   nn::Dense sel_own_, sel_ahead_, sel_behind_, sel_raw_, sel_score_;
   nn::Dense plc_own_, plc_raw_, plc_share_, plc_features_, plc_score_;
+  MessageRounds rounds_;
 };
 
 }  // namespace doppler::policy

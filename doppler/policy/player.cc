@@ -5,56 +5,13 @@
 #include <limits>
 
 #include "doppler/base/error.h"
+#include "doppler/policy/choice.h"
 
 namespace doppler::policy {
 namespace {
 
 // Steps that are learnt from together where nothing was recorded.
 constexpr std::size_t kStepsTogether = 256;
-
-// Chances of the devices that may take a node, from their scores; the sharper the more the best
-// stands out.
-template <class T>
-void softmax(std::span<const T> scores, std::span<const std::uint8_t> may_take, T sharpness,
-             T* chances) {
-  T largest = -std::numeric_limits<T>::infinity();
-  for (std::size_t d = 0; d < scores.size(); ++d) {
-    if (may_take[d]) largest = std::max(largest, scores[d]);
-  }
-  T sum = T(0);
-  for (std::size_t d = 0; d < scores.size(); ++d) {
-    chances[d] = may_take[d] ? std::exp((scores[d] - largest) * sharpness) : T(0);
-    sum += chances[d];
-  }
-  for (std::size_t d = 0; d < scores.size(); ++d) chances[d] /= sum;
-}
-
-template <class T>
-std::size_t draw(std::span<const T> chances, double uniform) {
-  std::size_t last = 0;
-  for (std::size_t d = 0; d < chances.size(); ++d) {
-    if (chances[d] == T(0)) continue;
-    last = d;
-    uniform -= static_cast<double>(chances[d]);
-    if (uniform < 0.0) break;
-  }
-  return last;
-}
-
-// The logarithm of a product of many chances, with few calls of log.
-class LogOfProduct {
- public:
-  void times(double chance) {
-    product_ *= chance;
-    if (product_ > 1e-200) return;
-    sum_ += std::log(product_);
-    product_ = 1.0;
-  }
-  double log() const { return sum_ + std::log(product_); }
-
- private:
-  double product_ = 1.0, sum_ = 0.0;
-};
 
 }  // namespace
 
@@ -71,8 +28,8 @@ std::size_t ChoiceRecord<T>::bytes(std::size_t steps, std::size_t devices, std::
 }
 
 template <class T>
-Player<T>::Player(const Network& network, const NodeFeatures& nodes)
-    : network_(network), nodes_(nodes), construction_(nodes) {
+Player<T>::Player(const Network& network, const NodeFeatures& nodes, DualDesign design)
+    : network_(network), nodes_(nodes), design_(design), construction_(nodes) {
   const std::size_t devices = construction_.device_count(), width = network.shape().width;
   scores_.resize(devices);
   shares_.resize(devices * width);
@@ -93,15 +50,36 @@ void Player<T>::begin() {
 }
 
 template <class T>
+typename Player<T>::Runner Player<T>::runner(const Encoded<T>& encoded, std::uint32_t node,
+                                             double now, Decoding decoding, Rng& rng) const {
+  if (design_.selection == Chooser::kCriticalPath) return {-nodes_.b_levels()[node], rng(), node};
+  double rate = encoded.rates[node];
+  if (decoding.greedy()) return {-rate, 0, node};
+  if (decoding.temperature != 1.0) rate = std::pow(rate, 1.0 / decoding.temperature);
+  return {now - std::log(1.0 - rng.uniform()) / rate, 0, node};
+}
+
+template <class T>
+DeviceId Player<T>::first_to_start() const {
+  const std::span<const float> starts = construction_.starts();
+  const std::span<const std::uint8_t> may_take = construction_.may_take();
+  std::size_t first = starts.size();
+  for (std::size_t d = 0; d < starts.size(); ++d) {
+    if (may_take[d] && (first == starts.size() || starts[d] < starts[first])) first = d;
+  }
+  return DeviceId::of(first);
+}
+
+template <class T>
 void Player<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
-                      T sharpness, ChoiceRecord<T>& record, std::size_t step) {
+                      ChoiceRecord<T>& record, std::size_t step) {
   construction_.look(node);
   T* features = &record.features[step * layers.devices * kChoiceFeatures];
   std::copy(construction_.features().begin(), construction_.features().end(), features);
   layers.score(features, encoded.choice_base.row(static_cast<Eigen::Index>(node.index())).data(),
                shares_.data(), &record.hidden[step * layers.devices * layers.width],
                scores_.data());
-  softmax<T>(scores_, construction_.may_take(), sharpness, &record.chances[step * layers.devices]);
+  softmax<T>(scores_, construction_.may_take(), &record.chances[step * layers.devices]);
 }
 
 template <class T>
@@ -122,10 +100,10 @@ template <class T>
 void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding,
                      Rng& rng, Episode& episode, ChoiceRecord<T>* record) {
   const auto later = [](const Runner& a, const Runner& b) {
-    return a.arrival != b.arrival ? a.arrival > b.arrival : a.node > b.node;
+    if (a.arrival != b.arrival) return a.arrival > b.arrival;
+    return a.tie != b.tie ? a.tie > b.tie : a.node > b.node;
   };
-  const bool greedy = decoding.greedy();
-  const double sharpness = greedy ? 1.0 : 1.0 / decoding.temperature;
+  const bool learned_device = design_.placing == Chooser::kLearned;
   const std::size_t devices = construction_.device_count();
   const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
   ChoiceRecord<T>& kept = record ? *record : scratch_;
@@ -137,9 +115,7 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
   double now = 0.0;
   for (;;) {
     for (const std::uint32_t node : construction_.new_candidates()) {
-      double rate = encoded.rates[node];
-      if (sharpness != 1.0) rate = std::pow(rate, sharpness);
-      race_.push_back({greedy ? -rate : now - std::log(1.0 - rng.uniform()) / rate, node});
+      race_.push_back(runner(encoded, node, now, decoding, rng));
       std::push_heap(race_.begin(), race_.end(), later);
     }
     if (race_.empty()) break;
@@ -148,16 +124,19 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
     race_.pop_back();
     now = first.arrival;
     const NodeId node(first.node);
-    const std::size_t step = record ? episode.order.size() : 0;
-    score(layers, encoded, node, static_cast<T>(sharpness), kept, step);
-    const std::span<const T> chances(&kept.chances[step * devices], devices);
-    const std::size_t chosen =
-        greedy ? static_cast<std::size_t>(std::max_element(chances.begin(), chances.end()) -
-                                          chances.begin())
-               : draw<T>(chances, rng.uniform());
+    DeviceId device;
+    if (learned_device) {
+      const std::size_t step = record ? episode.order.size() : 0;
+      score(layers, encoded, node, kept, step);
+      const std::span<const T> chances(&kept.chances[step * devices], devices);
+      device = DeviceId::of(choose<T>(chances, decoding, rng));
+    } else {
+      construction_.look(node);
+      device = first_to_start();
+    }
     episode.order.push_back(node);
-    episode.device[node.index()] = DeviceId::of(chosen);
-    put(encoded, node, DeviceId::of(chosen));
+    episode.device[node.index()] = device;
+    put(encoded, node, device);
   }
 }
 
@@ -235,7 +214,10 @@ LogProbability Player<T>::learn(std::span<const T> parameters, const Encoded<T>&
   const std::size_t width = layers.width;
   std::fill(d_shares_.begin(), d_shares_.end(), T(0));
   LogProbability log_probability;
-  log_probability.sel = learn_selection(encoded, episode, stakes.sel, gradients.scores);
+  if (design_.selection == Chooser::kLearned) {
+    log_probability.sel = learn_selection(encoded, episode, stakes.sel, gradients.scores);
+  }
+  if (design_.placing == Chooser::kCriticalPath) return log_probability;
   if (!record) {
     begin();
     scratch_.resize(std::min(steps, kStepsTogether), devices, width);
@@ -244,7 +226,7 @@ LogProbability Player<T>::learn(std::span<const T> parameters, const Encoded<T>&
     const std::size_t end = std::min(steps, first + kStepsTogether);
     for (std::size_t i = first; !record && i < end; ++i) {
       const NodeId node = episode.order[i];
-      score(layers, encoded, node, T(1), scratch_, i - first);
+      score(layers, encoded, node, scratch_, i - first);
       put(encoded, node, episode.device[node.index()]);
     }
     log_probability.plc += learn_placing(layers, episode, first, end, record ? *record : scratch_,

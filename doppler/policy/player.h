@@ -14,6 +14,15 @@
 
 namespace doppler::policy {
 
+// Who makes one of the two kinds of choices. The critical path's rule has no parameters: it picks
+// the candidate with the largest b-level, ties at random, and the device where the node can start
+// first, ties to the first of them. Its choices count as certain: log probability 0, no gradient.
+enum class Chooser : std::uint8_t { kLearned, kCriticalPath };
+
+struct DualDesign {
+  Chooser selection = Chooser::kLearned, placing = Chooser::kLearned;
+};
+
 // How much the two policies count in a sum of log probabilities.
 struct Stakes {
   double sel = 1.0, plc = 1.0;
@@ -33,9 +42,9 @@ template <class T>
 class Player {
  public:
   // Both must outlive this object.
-  Player(const Network& network, const NodeFeatures& nodes);
+  Player(const Network& network, const NodeFeatures& nodes, DualDesign design = {});
 
-  // `record`: where to keep what learn() needs, or null. Only at temperature 1 is it of use there.
+  // `record`: where to keep what learn() needs, or null.
   void play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding, Rng& rng,
             Episode& episode, ChoiceRecord<T>* record = nullptr);
   // The log probability of the episode. Adds `stakes` times its derivatives to the gradients, with
@@ -47,13 +56,18 @@ class Player {
  private:
   struct Runner {  // in a race in which SEL's next pick is the first to arrive
     double arrival;
+    std::uint64_t tie;
     std::uint32_t node;
   };
 
   void begin();
+  Runner runner(const Encoded<T>& encoded, std::uint32_t node, double now, Decoding decoding,
+                Rng& rng) const;
   // PLC's chances for the node, at a step of a record.
-  void score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node, T sharpness,
+  void score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
              ChoiceRecord<T>& record, std::size_t step);
+  // REQUIRES: the construction looks at the node.
+  DeviceId first_to_start() const;
   void put(const Encoded<T>& encoded, NodeId node, DeviceId device);
   double learn_selection(const Encoded<T>& encoded, const Episode& episode, double stake,
                          std::vector<T>& d_scores);
@@ -64,6 +78,7 @@ class Player {
 
   const Network& network_;
   const NodeFeatures& nodes_;
+  DualDesign design_;
   Construction construction_;
   std::vector<std::uint32_t> producers_;  // by node: edges from other nodes
   std::vector<Runner> race_;

@@ -21,6 +21,7 @@ namespace {
 constexpr std::string_view kFormat = "doppler.policy";
 constexpr std::uint64_t kVersion = 1;
 constexpr std::size_t kMostRounds = 64;
+constexpr std::size_t kMostDevices = 65'536;
 
 struct NamedRange {
   std::string_view name;
@@ -62,6 +63,11 @@ std::uint64_t checksum(const Policy& policy) {
   Hasher hasher;
   hasher.add(static_cast<std::uint64_t>(policy.shape.width));
   hasher.add(static_cast<std::uint64_t>(policy.shape.rounds));
+  // As it was when there was one model.
+  if (policy.architecture != Architecture::kDual) {
+    hasher.add_bytes(architecture_name(policy.architecture));
+    hasher.add(static_cast<std::uint64_t>(policy.shape.devices));
+  }
   hasher.add_span(std::span<const float>(policy.parameters));
   return hasher.value();
 }
@@ -100,8 +106,12 @@ std::string write_policy_json(const Policy& policy) {
   json.begin_object().field("format", kFormat).field("version", kVersion);
   json.field("origin", policy.origin);
   json.field("features", hash_to_string(feature_hash()));
+  json.field("model", architecture_name(policy.architecture));
+  json.field("priorities", priorities_name(policy.priorities));
   json.key("network").begin_object(JsonLayout::kCompact);
-  json.field("width", policy.shape.width).field("rounds", policy.shape.rounds).end_object();
+  json.field("width", policy.shape.width).field("rounds", policy.shape.rounds);
+  if (policy.shape.devices > 0) json.field("devices", policy.shape.devices);
+  json.end_object();
   if (!policy.domain.empty) {
     json.key("trained_on").begin_object();
     for (const NamedRange& named : kRanges) {
@@ -124,9 +134,19 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
   Policy policy;
   policy.shape = {.width = 0, .rounds = 0};
   std::string parameters, sum;
+  // A name that nobody knows is an error of the file.
+  const auto look_up = [&](const auto& find) {
+    try {
+      return find(reader.string());
+    } catch (const ParameterError& error) {
+      reader.fail(error.what());
+    }
+  };
   read_json_object(reader, "the policy", [&](const std::string& key) {
     if (format.read(reader, key)) return true;
     if (key == "origin") return policy.origin = reader.string(), true;
+    if (key == "model") return policy.architecture = look_up(architecture_named), true;
+    if (key == "priorities") return policy.priorities = look_up(priorities_named), true;
     if (key == "features") {
       if (reader.string() != hash_to_string(feature_hash())) {
         reader.fail(
@@ -140,6 +160,8 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
         if (size == "width") return policy.shape.width = reader.unsigned_integer(kWidest), true;
         if (size == "rounds")
           return policy.shape.rounds = reader.unsigned_integer(kMostRounds), true;
+        if (size == "devices")
+          return policy.shape.devices = reader.unsigned_integer(kMostDevices), true;
         return false;
       });
       return true;
@@ -167,7 +189,13 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
   reader.finish();
   format.require(reader);
   if (policy.shape.width == 0) reader.fail_at(0, "the width of the network is missing");
-  const std::size_t count = Network(policy.shape).parameters().size();
+  if (needs_device_count(policy.architecture) != (policy.shape.devices > 0)) {
+    reader.fail_at(
+        0, fmt::format("a policy of model {} is for {}", architecture_name(policy.architecture),
+                       policy.shape.devices > 0 ? "any number of devices"
+                                                : "one number of devices: which?"));
+  }
+  const std::size_t count = make_model(policy.architecture, policy.shape)->parameters().size();
   const auto bytes = from_base64(parameters);
   if (!bytes || bytes->size() != count * sizeof(float)) {
     reader.fail_at(0, fmt::format("the parameters are damaged: expected {} numbers", count));

@@ -1,4 +1,5 @@
-// A trained policy: the shape of its network and its parameters, and what it was trained on.
+// A trained policy: which model, the shape of its network, its parameters, and what it was trained
+// on.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "doppler/policy/architecture.h"
+#include "doppler/policy/episode.h"
 #include "doppler/policy/network.h"
 #include "doppler/policy/node_features.h"
 
@@ -29,7 +32,9 @@ struct Domain {
 };
 
 struct Policy {
+  Architecture architecture = Architecture::kDual;
   NetworkShape shape;
+  Priorities priorities = Priorities::kOrder;  // of its placements
   std::vector<float> parameters;
   Domain domain;
   std::string origin = {};  // how it came about, for people

@@ -7,6 +7,8 @@ namespace {
 
 // Branch and bound beyond this many nodes rarely ends within a budget.
 constexpr std::size_t kLargestExact = 24;
+// What learns from nothing hardly learns anything within a budget beyond this many.
+constexpr std::size_t kLargestLearning = 200;
 
 }  // namespace
 
@@ -15,6 +17,8 @@ std::vector<const place::Placer*> suitable_methods(const place::Registry& regist
   std::vector<const place::Placer*> methods;
   for (const place::Placer* method : registry.all()) {
     if (method->name() == "exact" && problem.node_count() > kLargestExact) continue;
+    const bool learns = method->name() == "placeto" || method->name() == "gdp";
+    if (learns && problem.node_count() > kLargestLearning) continue;
     methods.push_back(method);
   }
   return methods;

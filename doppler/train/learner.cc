@@ -11,11 +11,17 @@
 namespace doppler::train {
 
 Task::Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& model,
-           schedule::Objective objective)
+           schedule::Objective objective, policy::Priorities priorities)
     : problem_(std::move(problem)),
       objective_(objective),
+      priorities_(priorities),
       nodes_(*problem_),
       actor_(model.actor(nodes_)) {}
+
+schedule::Placement Task::placement_of(const policy::Episode& episode) const {
+  if (priorities_ == policy::Priorities::kOrder) return policy::to_placement(episode);
+  return {.device = episode.device, .priority = nodes_.b_levels()};
+}
 
 void Task::offer(const policy::Episode& episode, double time) {
   if (!(time < best_time_)) return;
@@ -69,7 +75,7 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
     task.actor_->play(thread, i, decoding(i), rng, episodes_[i]);
     place::Scorer& scorer = *task.scorers_[thread];
     scorer.set_samples(seed);
-    times_[i] = scorer.score(policy::to_placement(episodes_[i]), cost::kInfinity);
+    times_[i] = scorer.score(task.placement_of(episodes_[i]), cost::kInfinity);
   });
   for (std::size_t i = 0; i < count; ++i) task.offer(episodes_[i], times_[i]);
 }

@@ -23,14 +23,17 @@ namespace doppler::train {
 // A problem to learn from, and the best episode that was seen of it. One thread at a time.
 class Task {
  public:
+  // Throws ParameterError where the model is not for so many devices.
   Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& model,
-       schedule::Objective objective = schedule::Objective::kNominal);
+       schedule::Objective objective = schedule::Objective::kNominal,
+       policy::Priorities priorities = policy::Priorities::kOrder);
 
   const cost::Problem& problem() const { return *problem_; }
   const policy::NodeFeatures& nodes() const { return nodes_; }
   // Infinite before the first episode that fits.
   double best_time() const { return best_time_; }
   const policy::Episode& best() const { return best_; }
+  schedule::Placement placement_of(const policy::Episode& episode) const;
   // Keeps the episode where it is the best so far.
   void offer(const policy::Episode& episode, double time);
 
@@ -40,6 +43,7 @@ class Task {
 
   std::shared_ptr<const cost::Problem> problem_;
   schedule::Objective objective_;
+  policy::Priorities priorities_;
   policy::NodeFeatures nodes_;
   std::unique_ptr<policy::Actor> actor_;
   std::vector<std::unique_ptr<place::Scorer>> scorers_;  // by thread

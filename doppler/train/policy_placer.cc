@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "doppler/place/feasible.h"
-#include "doppler/policy/dual_model.h"
+#include "doppler/policy/architecture.h"
 #include "doppler/train/learner.h"
 
 namespace doppler::train {
@@ -18,8 +18,8 @@ constexpr double kFinetuneRate = 2e-3;
 
 class PolicyPlacer final : public place::Placer {
  public:
-  PolicyPlacer(std::shared_ptr<const policy::Policy> policy, PolicyPlacerSettings settings)
-      : policy_(std::move(policy)), settings_(settings), model_(policy_->shape) {}
+  PolicyPlacer(PolicySource source, PolicyPlacerSettings settings)
+      : source_(std::move(source)), settings_(settings) {}
 
   std::string_view name() const override { return "policy"; }
   std::string_view summary() const override {
@@ -29,10 +29,12 @@ class PolicyPlacer final : public place::Placer {
   place::PlaceResult place(const cost::Problem& problem,
                            const place::PlaceRequest& request) const override {
     using Clock = std::chrono::steady_clock;
+    const std::shared_ptr<const policy::Policy> policy = source_();
+    const auto model = policy::make_model(policy->architecture, policy->shape);
     // The caller's problem outlives this call.
     const std::shared_ptr<const cost::Problem> shared(std::shared_ptr<void>(), &problem);
-    Task task(shared, model_, request.objective);
-    Learner learner(model_, {.threads = request.threads}, policy_->parameters);
+    Task task(shared, *model, request.objective, policy->priorities);
+    Learner learner(*model, {.threads = request.threads}, policy->parameters);
     std::uint64_t played = 0;
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                         std::chrono::duration<double>(settings_.finetune_seconds));
@@ -47,12 +49,12 @@ class PolicyPlacer final : public place::Placer {
     const policy::Episode& episode = task.best();
     // Where no sample fits the last one is as good as any to repair.
     schedule::Placement placement =
-        policy::to_placement(std::isfinite(task.best_time()) ? episode : learner.last_episode());
+        task.placement_of(std::isfinite(task.best_time()) ? episode : learner.last_episode());
     place::PlaceResult result{
         .placement = place::make_feasible(problem, std::move(placement), request.seed),
         .evaluations = played,
         .note = fmt::format("best of {} samples", settings_.samples)};
-    if (const std::string strange = policy_->domain.stranger(task.nodes()); !strange.empty()) {
+    if (const std::string strange = policy->domain.stranger(task.nodes()); !strange.empty()) {
       result.note +=
           fmt::format("; the policy was not trained on the like of this problem's {}", strange);
     }
@@ -60,14 +62,13 @@ class PolicyPlacer final : public place::Placer {
   }
 
  private:
-  std::shared_ptr<const policy::Policy> policy_;
+  PolicySource source_;
   PolicyPlacerSettings settings_;
-  policy::DualModel model_;
 };
 
 }  // namespace
 
-std::unique_ptr<place::Placer> make_policy_placer(std::shared_ptr<const policy::Policy> policy,
+std::unique_ptr<place::Placer> make_policy_placer(PolicySource policy,
                                                   PolicyPlacerSettings settings) {
   return std::make_unique<PolicyPlacer>(std::move(policy), settings);
 }

@@ -2,6 +2,7 @@
 // itself where that is asked for.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -15,8 +16,11 @@ struct PolicyPlacerSettings {
   double finetune_seconds = 0.0;  // of training before that
 };
 
+// Gives the policy when it is first needed; called from any thread.
+using PolicySource = std::function<std::shared_ptr<const policy::Policy>()>;
+
 // "policy". Its note says what of the problem the policy has not seen the like of. Thread safe.
-std::unique_ptr<place::Placer> make_policy_placer(std::shared_ptr<const policy::Policy> policy,
+std::unique_ptr<place::Placer> make_policy_placer(PolicySource policy,
                                                   PolicyPlacerSettings settings = {});
 
 }  // namespace doppler::train

@@ -34,6 +34,16 @@ std::vector<float> start_values(const policy::Model& model, std::vector<float> g
   return model.parameters().random_values(rng);
 }
 
+// The plan with the number of devices where its model needs one.
+TrainingPlan completed(TrainingPlan plan,
+                       const std::vector<std::shared_ptr<const cost::Problem>>& problems) {
+  if (problems.empty()) throw ParameterError("there is nothing to train on");
+  if (policy::needs_device_count(plan.architecture) && plan.shape.devices == 0) {
+    plan.shape.devices = problems.front()->device_count();
+  }
+  return plan;
+}
+
 }  // namespace
 
 std::string_view stage_name(Stage stage) {
@@ -42,8 +52,11 @@ std::string_view stage_name(Stage stage) {
 
 std::uint64_t TrainingPlan::hash() const {
   Hasher hasher;
+  hasher.add(architecture);
   hasher.add(static_cast<std::uint64_t>(shape.width));
   hasher.add(static_cast<std::uint64_t>(shape.rounds));
+  hasher.add(static_cast<std::uint64_t>(shape.devices));
+  hasher.add(priorities);
   hasher.add(imitation_episodes);
   hasher.add(episodes);
   hasher.add_bytes(teacher);
@@ -59,15 +72,15 @@ std::uint64_t TrainingPlan::hash() const {
 
 Training::Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Problem>> problems,
                    const place::Registry& teachers, std::vector<float> start)
-    : plan_(std::move(plan)),
+    : plan_(completed(std::move(plan), problems)),
       teachers_(teachers),
-      model_(plan_.shape),
+      model_(policy::make_model(plan_.architecture, plan_.shape)),
       lessons_(problems.size()),
-      learner_(model_, plan_.learner, start_values(model_, std::move(start), plan_.seed)) {
-  if (problems.empty()) throw ParameterError("there is nothing to train on");
+      learner_(*model_, plan_.learner, start_values(*model_, std::move(start), plan_.seed)) {
   for (auto& problem : problems) {
     if (problem->node_count() == 0) throw ParameterError("a graph without nodes teaches nothing");
-    tasks_.push_back(std::make_unique<Task>(std::move(problem), model_, plan_.objective));
+    tasks_.push_back(
+        std::make_unique<Task>(std::move(problem), *model_, plan_.objective, plan_.priorities));
     domain_.include(tasks_.back()->nodes());
   }
   if (plan_.imitation_episodes > 0) teachers_.find(plan_.teacher);
@@ -167,7 +180,9 @@ void Training::restore(TrainingState state) {
 }
 
 policy::Policy Training::policy() const {
-  return {.shape = plan_.shape,
+  return {.architecture = plan_.architecture,
+          .shape = plan_.shape,
+          .priorities = plan_.priorities,
           .parameters = {learner_.parameters().begin(), learner_.parameters().end()},
           .domain = domain_};
 }

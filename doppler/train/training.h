@@ -10,14 +10,17 @@
 #include <vector>
 
 #include "doppler/place/registry.h"
-#include "doppler/policy/dual_model.h"
+#include "doppler/policy/architecture.h"
 #include "doppler/policy/policy.h"
 #include "doppler/train/learner.h"
 
 namespace doppler::train {
 
 struct TrainingPlan {
+  policy::Architecture architecture = policy::Architecture::kDual;
+  // Models for one number of devices take that of the problems where the shape has none.
   policy::NetworkShape shape = {};
+  policy::Priorities priorities = policy::Priorities::kOrder;
   std::uint64_t imitation_episodes = 0;  // stage I, over all problems
   std::uint64_t episodes = 20'000;       // stage II, likewise
   std::string teacher = "critical-path";
@@ -57,7 +60,8 @@ struct TrainingState {
 class Training {
  public:
   // `start`: parameters to begin with; empty: random ones from the seed. Throws ParameterError for
-  // numbers that make no sense.
+  // numbers that make no sense, and for problems with different numbers of devices where the model
+  // is for one.
   Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Problem>> problems,
            const place::Registry& teachers, std::vector<float> start = {});
 
@@ -82,7 +86,7 @@ class Training {
 
   TrainingPlan plan_;
   const place::Registry& teachers_;
-  policy::DualModel model_;
+  std::unique_ptr<const policy::Model> model_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::vector<std::vector<policy::Episode>> lessons_;  // by task, made when first asked for
   Learner learner_;

@@ -192,12 +192,26 @@ TEST_F(Place, MissingCostsAreNamed) {
   EXPECT_THAT(placed.err, HasSubstr("bare.json: node 'bare_node'"));
 }
 
+// Methods that learn on the graph itself stop after so many runs and repeat themselves.
+TEST_F(Place, LearnsOnTheGraphItself) {
+  for (const std::string method : {"placeto", "gdp"}) {
+    const std::string line =
+        "place fan.json --devices uniform:2 --json --evaluations 100 --method " + method;
+    const Outcome placed = files_.dopp(line + " --threads 1");
+    ASSERT_EQ(placed.exit_code, 0) << placed.err;
+    EXPECT_LE(json_number(placed.out, {"evaluations"}), 100);
+    EXPECT_EQ(json_number(files_.dopp(line + " --threads 2").out, {"makespan"}),
+              json_number(placed.out, {"makespan"}));
+  }
+}
+
 TEST_F(Place, CompareListsEveryMethodAndSeed) {
   const Outcome words =
       files_.dopp("compare g.json fan.json --devices uniform:2 --evaluations 300 --seeds 2");
   ASSERT_EQ(words.exit_code, 0) << words.err;
-  for (const char* method : {"single", "random", "round-robin", "critical-path", "heft", "peft",
-                             "metis", "enumerative", "anneal", "lns", "auto"}) {
+  for (const char* method :
+       {"single", "random", "round-robin", "critical-path", "heft", "peft", "metis", "enumerative",
+        "anneal", "lns", "placeto", "gdp", "policy", "auto"}) {
     EXPECT_THAT(words.out, HasSubstr(method));
   }
   EXPECT_LE(widest_line(words.out), 100u) << words.out;

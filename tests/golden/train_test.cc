@@ -7,6 +7,7 @@
 namespace doppler::golden {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -30,6 +31,48 @@ TEST(Train, LeavesAFolderWhosePolicyPlaces) {
   ASSERT_EQ(placed.exit_code, 0) << placed.err;
   const Outcome random = files.dopp("place g.json --devices uniform:3 --method random --json");
   EXPECT_LT(json_number(placed.out, {"makespan"}), json_number(random.out, {"makespan"}));
+}
+
+TEST(Train, TrainsOtherModels) {
+  const Workspace files;
+  make_graph(files);
+  const Outcome trained = files.dopp(std::string(kTrain) +
+                                     "--model sel-only --priorities b-level --episodes 64 -o run");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_THAT(
+      files.read("run/configuration.json"),
+      AllOf(HasSubstr("\"model\": \"sel-only\""), HasSubstr("\"priorities\": \"b-level\"")));
+  EXPECT_THAT(files.read("run/policy.json"), HasSubstr("\"model\": \"sel-only\""));
+  const std::string place = "place g.json --devices uniform:3 --method policy --policy ";
+  EXPECT_EQ(files.dopp(place + "run/policy.json").exit_code, 0);
+  // What to begin with decides the model.
+  ASSERT_EQ(
+      files.dopp(std::string(kTrain) + "--episodes 16 --start run/policy.json -o next").exit_code,
+      0);
+  EXPECT_THAT(files.read("next/policy.json"), HasSubstr("\"model\": \"sel-only\""));
+}
+
+// Models with an output for each device are for one number of devices.
+TEST(Train, KeepsToTheNumberOfDevicesWhereTheModelDoes) {
+  const Workspace files;
+  make_graph(files);
+  for (const std::string model : {"placeto", "gdp"}) {
+    const Outcome trained =
+        files.dopp(std::string(kTrain) + "--episodes 8 --model " + model + " -o " + model);
+    ASSERT_EQ(trained.exit_code, 0) << trained.err;
+    EXPECT_THAT(files.read(model + "/policy.json"), HasSubstr("\"devices\": 3"));
+    const std::string place = " --method policy --samples 2 --policy " + model + "/policy.json";
+    EXPECT_EQ(files.dopp("place g.json --devices uniform:3" + place).exit_code, 0);
+    const Outcome four = files.dopp("place g.json --devices uniform:4" + place);
+    EXPECT_EQ(four.exit_code, 2);
+    EXPECT_EQ(four.err, "dopp: error: a policy of model " + model +
+                            " is for one number of devices: this one for 3, not for 4\n");
+    const Outcome both = files.dopp(
+        "train g.json --devices uniform:3,uniform:4 --episodes 16 -o x --model " + model);
+    EXPECT_EQ(both.exit_code, 2);
+    EXPECT_THAT(both.err, HasSubstr("this one for 3, not for 4"));
+  }
+  EXPECT_FALSE(files.has("x"));
 }
 
 TEST(Train, AKillAtAnyMomentChangesNothingInTheEnd) {
@@ -70,6 +113,13 @@ TEST(Train, SaysWhatIsWrong) {
   EXPECT_THAT(error_of(line + "--episodes 32 -o run --resume"), HasSubstr("other settings"));
   EXPECT_THAT(error_of(line + "--stages both -o x"), HasSubstr("--stages"));
   EXPECT_THAT(error_of(line + "--stages imitation --teacher nobody -o x"), HasSubstr("nobody"));
+  EXPECT_THAT(error_of(line + "--model nobody -o x"),
+              HasSubstr("unknown model 'nobody'; there are dual, "));
+  EXPECT_THAT(error_of(line + "--priorities none -o x"), HasSubstr("there are sel, b-level"));
+  EXPECT_THAT(error_of(line + "--model sel-only --start run/policy.json -o x"),
+              HasSubstr("run/policy.json is of model dual"));
+  EXPECT_THAT(error_of(line + "--model sel-only --episodes 16 -o run --resume"),
+              HasSubstr("other settings"));
   files.write("bad.json", "{}");
   EXPECT_THAT(error_of("place g.json --devices uniform:3 --method policy --policy bad.json"),
               HasSubstr("not a doppler.policy file"));

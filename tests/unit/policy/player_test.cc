@@ -8,43 +8,45 @@
 #include <map>
 
 #include "doppler/sim/simulator.h"
+#include "support/finite_differences.h"
 #include "support/graphs.h"
 #include "support/random_problems.h"
 
 namespace doppler::policy {
 namespace {
 
+constexpr Chooser kLearned = Chooser::kLearned, kCriticalPath = Chooser::kCriticalPath;
+
 std::vector<double> random_parameters(const Network& network, std::uint64_t seed) {
-  Rng rng(seed);
-  std::vector<double> parameters;
-  for (const float value : network.parameters().random_values(rng)) parameters.push_back(value);
-  // Offsets too, so that nothing is at the kink of the activation.
-  for (double& parameter : parameters) parameter += 0.05 * rng.normal();
-  return parameters;
+  return test::random_parameters(network.parameters(), seed);
 }
 
 Episode played(const Network& network, const NodeFeatures& nodes,
-               const std::vector<double>& parameters, std::uint64_t seed) {
+               const std::vector<double>& parameters, std::uint64_t seed, DualDesign design = {}) {
   Encoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
-  Player<double> player(network, nodes);
+  Player<double> player(network, nodes, design);
   Rng rng(seed);
   Episode episode;
   player.play(parameters, encoded, Decoding::kSample, rng, episode);
   return episode;
 }
 
-// Both policies as a whole, with respect to every parameter, on problems of all sorts.
+// Both policies as a whole, and each beside the critical path's rule, with respect to every
+// parameter, on problems of all sorts.
 TEST(Player, GradientsAreThoseOfFiniteDifferences) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+  constexpr DualDesign kDesigns[] = {
+      {}, {.selection = kCriticalPath}, {}, {.placing = kCriticalPath}};
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
     SCOPED_TRACE(seed);
+    const DualDesign design = kDesigns[seed % 4];
     const auto problem = test::random_problem(2 + seed % 12, seed);
     const NodeFeatures nodes(*problem);
     const Network network({.width = 4, .rounds = seed % 3});
     std::vector<double> parameters = random_parameters(network, seed);
-    const Episode episode = played(network, nodes, parameters, seed);
+    const Episode episode = played(network, nodes, parameters, seed, design);
     const Stakes stakes{.sel = 0.7, .plc = -1.3};
-    Player<double> player(network, nodes);
+    Player<double> player(network, nodes, design);
     const auto loss = [&](std::vector<double>* gradients) {
       Encoded<double> encoded;
       network.encode<double>(parameters, nodes, encoded);
@@ -57,19 +59,7 @@ TEST(Player, GradientsAreThoseOfFiniteDifferences) {
       }
       return -stakes.sel * log.sel - stakes.plc * log.plc;
     };
-    std::vector<double> gradients(parameters.size(), 0.0);
-    loss(&gradients);
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      constexpr double kStep = 1e-6;
-      const double before = parameters[i];
-      parameters[i] = before + kStep;
-      const double up = loss(nullptr);
-      parameters[i] = before - kStep;
-      const double down = loss(nullptr);
-      parameters[i] = before;
-      ASSERT_NEAR(gradients[i], (up - down) / (2.0 * kStep), 1e-5 * (1.0 + std::abs(gradients[i])))
-          << "parameter " << i;
-    }
+    test::expect_gradients(parameters, loss);
   }
 }
 
@@ -114,6 +104,38 @@ TEST(Player, PlaysPlacementsThatObeyTheConstraints) {
     const schedule::Placement placement = to_placement(episode);
     schedule::check_placement(*problem, placement);
     EXPECT_EQ(to_episode(*problem, placement), episode);
+  }
+}
+
+// The critical path's rule picks by b-level, and the device where the node can start first.
+TEST(Player, FollowsTheCriticalPathWhereItIsTold) {
+  // a (3) and b (5) are independent; both feed c.
+  const auto problem = test::uniform_problem(
+      test::simple_graph({{"a", 3.0}, {"b", 5.0}, {"c", 1.0}}, {{"a", "c"}, {"b", "c"}}, 1.0), 2,
+      cost::LinkMode::kFree);
+  const NodeFeatures nodes(*problem);
+  const Network network({.width = 4, .rounds = 1});
+  const std::vector<double> parameters = random_parameters(network, 2);
+  const DualDesign neither{.selection = kCriticalPath, .placing = kCriticalPath};
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Episode episode = played(network, nodes, parameters, seed, neither);
+    // b first on device 0; a on device 1, which is free. c could start at 5 + 1 = 6 on device 1 and
+    // at max(5, 3 + 1) = 5 on device 0.
+    EXPECT_THAT(episode.order, testing::ElementsAre(NodeId(1), NodeId(0), NodeId(2)));
+    EXPECT_THAT(episode.device, testing::ElementsAre(DeviceId(1), DeviceId(0), DeviceId(0)));
+  }
+  for (const Chooser selection : {kLearned, kCriticalPath}) {
+    const DualDesign design{.selection = selection,
+                            .placing = selection == kLearned ? kCriticalPath : kLearned};
+    Encoded<double> encoded;
+    network.encode<double>(parameters, nodes, encoded);
+    Player<double> player(network, nodes, design);
+    EpisodeGradients<double> gradients;
+    gradients.clear(nodes.node_count(), 4);
+    const LogProbability log = player.learn(
+        parameters, encoded, played(network, nodes, parameters, 1, design), {}, nullptr, gradients);
+    EXPECT_EQ(log.sel < 0.0, selection == kLearned);
+    EXPECT_EQ(log.plc < 0.0, selection == kCriticalPath);
   }
 }
 

@@ -42,6 +42,16 @@ TEST(Policy, WhatIsWrittenReadsBackTheSame) {
   EXPECT_EQ(write_policy_json(read), text);
 }
 
+// Files from before there was more than one model.
+TEST(Policy, WithoutAModelIsDual) {
+  std::string text = write_policy_json(some_policy());
+  text = with(text, "\"model\": \"dual\",", "");
+  text = with(text, "\"priorities\": \"sel\",", "");
+  const Policy read = read_policy_json("p.json", text);
+  EXPECT_EQ(read.architecture, Architecture::kDual);
+  EXPECT_EQ(read.priorities, Priorities::kOrder);
+}
+
 TEST(Policy, DamagedAndForeignOnesAreRefusedWithAReason) {
   const std::string text = write_policy_json(some_policy());
   EXPECT_THAT(error_of(""), HasSubstr("p.json:1:1"));
@@ -49,6 +59,14 @@ TEST(Policy, DamagedAndForeignOnesAreRefusedWithAReason) {
   EXPECT_THAT(error_of(with(text, "\"version\": 1", "\"version\": 2")), HasSubstr("newer doppler"));
   EXPECT_THAT(error_of(with(text, "\"version\": 1", "\"version\": 0")), HasSubstr("no version 0"));
   EXPECT_THAT(error_of(with(text, "\"width\": 8", "\"width\": 9")), HasSubstr("damaged: expected"));
+  EXPECT_THAT(error_of(with(text, "\"model\": \"dual\"", "\"model\": \"triple\"")),
+              HasSubstr("unknown model 'triple'"));
+  EXPECT_THAT(error_of(with(text, "\"model\": \"dual\"", "\"model\": \"sel-only\"")),
+              HasSubstr("checksum"));
+  EXPECT_THAT(error_of(with(text, "\"priorities\": \"sel\"", "\"priorities\": \"none\"")),
+              HasSubstr("unknown priorities 'none'"));
+  EXPECT_THAT(error_of(with(text, "\"rounds\": 2", "\"rounds\": 2, \"devices\": 3")),
+              HasSubstr("a policy of model dual is for any number of devices"));
   EXPECT_THAT(error_of(with(text, "\"features\": \"", "\"features\": \"0")),
               HasSubstr("features that this doppler does not have"));
   const std::size_t at = text.find("\"parameters\": \"") + 15;

@@ -17,7 +17,7 @@ std::shared_ptr<const policy::Policy> untrained() {
 }
 
 TEST(PolicyPlacer, PlacesEveryProblemTheSameOnAnyNumberOfThreads) {
-  const auto placer = make_policy_placer(untrained(), {.samples = 8});
+  const auto placer = make_policy_placer(untrained, {.samples = 8});
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed, seed);
@@ -33,7 +33,7 @@ TEST(PolicyPlacer, MoreSamplesAreNoWorse) {
   const auto problem = test::random_problem(30, 5);
   double last = cost::kInfinity;
   for (const std::size_t samples : {1u, 4u, 64u}) {
-    const auto placer = make_policy_placer(untrained(), {.samples = samples});
+    const auto placer = make_policy_placer(untrained, {.samples = samples});
     const double makespan = sim::Simulator(*problem).makespan(
         placer->place(*problem, {.seed = 3}).placement, cost::kInfinity);
     EXPECT_LE(makespan, last);

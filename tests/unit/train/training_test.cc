@@ -6,6 +6,7 @@
 #include "doppler/place/registry.h"
 #include "doppler/train/checkpoint.h"
 #include "support/errors.h"
+#include "support/place_support.h"
 #include "support/random_problems.h"
 
 namespace doppler::train {
@@ -31,6 +32,37 @@ TEST(Training, GivesTheSameBitsOnAnyNumberOfThreads) {
   while (!three.done()) three.update();
   EXPECT_EQ(one.policy().parameters, three.policy().parameters);
   EXPECT_EQ(one.state().best_times, three.state().best_times);
+}
+
+// The same of every model; those for one number of devices get problems that have it.
+TEST(Training, GivesTheSameBitsOnAnyNumberOfThreadsWithEveryModel) {
+  const place::Registry methods = place::classical_methods();
+  for (const std::string_view name : policy::architecture_names()) {
+    SCOPED_TRACE(name);
+    const auto trained = [&](int threads) {
+      TrainingPlan plan = small_plan(threads);
+      plan.architecture = policy::architecture_named(name);
+      plan.imitation_episodes = 16;
+      plan.episodes = 32;
+      plan.priorities = policy::Priorities::kBLevel;
+      Training training(plan,
+                        {test::random_problem({.nodes = 20, .devices = 3}, 3),
+                         test::random_problem({.nodes = 9, .devices = 3, .constraints = true}, 4)},
+                        methods);
+      while (!training.done()) training.update();
+      EXPECT_EQ(training.state().rollbacks, 0u);
+      return training.policy();
+    };
+    const policy::Policy one = trained(1), three = trained(3);
+    EXPECT_EQ(one.parameters, three.parameters);
+    EXPECT_EQ(architecture_name(one.architecture), name);
+    EXPECT_EQ(one.priorities, policy::Priorities::kBLevel);
+    const policy::Policy read = policy::read_policy_json("p", policy::write_policy_json(one));
+    EXPECT_EQ(read.architecture, one.architecture);
+    EXPECT_EQ(read.shape, one.shape);
+    EXPECT_EQ(read.priorities, one.priorities);
+    EXPECT_EQ(read.parameters, one.parameters);
+  }
 }
 
 TEST(Training, GoesOnFromACheckpointAsIfNothingHadHappened) {
@@ -59,6 +91,12 @@ TEST(Training, RefusesStatesOfOtherTrainingsAndDamagedOnes) {
   Training another(other, problems(), methods);
   EXPECT_THAT(test::error_of<InputError>([&] { another.restore(read_checkpoint_json("c", text)); }),
               testing::HasSubstr("other settings"));
+  other = small_plan(1);
+  other.architecture = policy::Architecture::kPlcOnly;
+  Training modelled(other, problems(), methods);
+  EXPECT_THAT(
+      test::error_of<InputError>([&] { modelled.restore(read_checkpoint_json("c", text)); }),
+      testing::HasSubstr("other settings"));
   Training elsewhere(small_plan(1), {test::random_problem(20, 9)}, methods);
   EXPECT_THAT(
       test::error_of<InputError>([&] { elsewhere.restore(read_checkpoint_json("c", text)); }),

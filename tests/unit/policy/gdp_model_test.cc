@@ -1,0 +1,51 @@
+#include "doppler/policy/gdp_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doppler/policy/device_outputs.h"
+#include "support/errors.h"
+#include "support/finite_differences.h"
+#include "support/place_support.h"
+
+namespace doppler::policy {
+namespace {
+
+TEST(GdpModel, GradientsAreThoseOfFiniteDifferences) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto problem = test::random_problem(
+        {.nodes = 2 + seed, .devices = 3, .constraints = seed % 2 == 0, .homes = true}, seed);
+    const NodeFeatures nodes(*problem);
+    const GdpNetwork network({.width = 4, .rounds = seed % 3, .devices = 3});
+    const std::vector<NodeId> order = list_order(nodes);
+    std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
+    GdpPlayer<double> player(nodes, order);
+    GdpPass<double> pass;
+    network.run<double>(parameters, nodes, order, pass);
+    Rng rng(seed);
+    Episode episode;
+    player.play(pass, Decoding::kSample, rng, episode);
+    test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
+      constexpr double kStake = 0.7;
+      network.run<double>(parameters, nodes, order, pass);
+      nn::Matrix<double> d_scores;
+      const double log = player.learn(pass, episode, kStake, d_scores);
+      if (gradients) {
+        network.add_gradients<double>(parameters, nodes, order, pass, d_scores, *gradients);
+      }
+      return -kStake * log;
+    });
+  }
+}
+
+TEST(GdpModel, IsForOneNumberOfDevices) {
+  const auto problem = test::random_problem({.nodes = 5, .devices = 3}, 1);
+  const NodeFeatures nodes(*problem);
+  EXPECT_EQ(test::error_of<ParameterError>(
+                [&] { GdpModel({.width = 4, .rounds = 1, .devices = 4}).actor(nodes); }),
+            "a policy of model gdp is for one number of devices: this one for 4, not for 3");
+}
+
+}  // namespace
+}  // namespace doppler::policy

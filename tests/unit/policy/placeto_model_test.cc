@@ -1,0 +1,57 @@
+#include "doppler/policy/placeto_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/errors.h"
+#include "support/finite_differences.h"
+#include "support/graphs.h"
+#include "support/place_support.h"
+
+namespace doppler::policy {
+namespace {
+
+TEST(PlacetoModel, GradientsAreThoseOfFiniteDifferences) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto problem = test::random_problem(
+        {.nodes = 2 + seed, .devices = 3, .constraints = seed % 2 == 0, .homes = true}, seed);
+    const NodeFeatures nodes(*problem);
+    const PlacetoNetwork network({.width = 4, .rounds = seed % 3, .devices = 3});
+    std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
+    PlacetoPlayer<double> player(network, nodes);
+    Rng rng(seed);
+    Episode episode;
+    player.play(parameters, Decoding::kSample, rng, episode);
+    test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
+      constexpr double kStake = -1.3;
+      std::vector<double> unused(gradients ? 0 : parameters.size());
+      return -kStake *
+             player.learn(parameters, episode, kStake, gradients ? *gradients : unused).plc;
+    });
+  }
+}
+
+TEST(PlacetoModel, KnowsWhatNodesAreToEachOther) {
+  //  a -> b -> d, c -> d, e
+  const auto problem = test::uniform_problem(
+      test::simple_graph({{"a", 1.0}, {"b", 1.0}, {"c", 1.0}, {"d", 1.0}, {"e", 1.0}},
+                         {{"a", "b"}, {"b", "d"}, {"c", "d"}}, 1.0),
+      2, cost::LinkMode::kFree);
+  const NodeFeatures nodes(*problem);
+  std::vector<Kin> kin;
+  find_kin(nodes, NodeId(1), kin);
+  EXPECT_THAT(kin, testing::ElementsAre(Kin::kAncestor, Kin::kItself, Kin::kParallel,
+                                        Kin::kDescendant, Kin::kParallel));
+}
+
+TEST(PlacetoModel, IsForOneNumberOfDevices) {
+  const auto problem = test::random_problem({.nodes = 5, .devices = 3}, 1);
+  const NodeFeatures nodes(*problem);
+  EXPECT_EQ(test::error_of<ParameterError>(
+                [&] { PlacetoModel({.width = 4, .rounds = 1, .devices = 2}).actor(nodes); }),
+            "a policy of model placeto is for one number of devices: this one for 2, not for 3");
+}
+
+}  // namespace
+}  // namespace doppler::policy
