@@ -153,7 +153,9 @@ struct TrainRequest {
   std::string list;  // a file of graphs and devices instead of the two; empty: none
   train::TrainingPlan plan = {.imitation_episodes = 2000};
   bool imitation = false, simulation = true;  // the stages
-  std::optional<double> last_rate;            // default: a tenth of the first
+  bool paper = false;                         // the paper's recipe, but for what is given below
+  std::optional<std::size_t> width, rounds, batch;
+  std::optional<double> rate, last_rate;      // default of the last: a tenth of the first
   std::string start;                          // a policy file; empty: none
   std::optional<policy::Architecture> model;  // absent: that of `start`, or the plan's
   std::string folder;

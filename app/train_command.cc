@@ -104,7 +104,11 @@ std::string configuration_json(const TrainRequest& request) {
   json.field("width", plan.shape.width).field("message_rounds", plan.shape.rounds);
   json.field("batch", plan.learner.batch).field("self_imitation", plan.learner.self_imitation);
   json.field("longest_gradient", plan.learner.longest_gradient);
-  json.field("first_rate", plan.first_rate).field("last_rate", plan.last_rate);
+  json.field("recipe", plan.learner.recipe == train::Recipe::kPaper ? "paper" : "batches");
+  json.field("entropy", plan.learner.entropy).field("exploration", plan.exploration);
+  json.field("imitation_first_rate", plan.imitation_rates.first);
+  json.field("imitation_last_rate", plan.imitation_rates.last);
+  json.field("first_rate", plan.rates.first).field("last_rate", plan.rates.last);
   return json.end_object().take();
 }
 
@@ -131,7 +135,6 @@ std::string result_json(const TrainRequest& request, const std::vector<Lesson>& 
 
 void run(const TrainRequest& given) {
   TrainRequest request = given;
-  request.plan.last_rate = request.last_rate.value_or(request.plan.first_rate / 10.0);
   const StopToken stop(catch_interrupts());
   ProgressLine progress("reading graphs");
   const std::vector<Lesson> lessons =

@@ -26,6 +26,33 @@ void read_stages(const std::string& text, TrainRequest& request) {
   }
 }
 
+// The recipe's numbers but for those that were given.
+void complete(TrainRequest& request) {
+  train::TrainingPlan& plan = request.plan;
+  if (request.paper) {
+    const train::TrainingPlan paper = train::TrainingPlan::of_paper();
+    const int threads = plan.learner.threads;
+    plan.shape = paper.shape;
+    plan.learner = paper.learner;
+    plan.learner.threads = threads;
+    plan.imitation_rates = paper.imitation_rates;
+    plan.rates = paper.rates;
+    plan.exploration = paper.exploration;
+    if (request.batch) throw ParameterError("--recipe paper learns from one episode at a time");
+  }
+  plan.shape.width = request.width.value_or(plan.shape.width);
+  plan.shape.rounds = request.rounds.value_or(plan.shape.rounds);
+  plan.learner.batch = request.batch.value_or(plan.learner.batch);
+  if (request.rate) plan.rates = {*request.rate, *request.rate / 10.0};
+  if (request.last_rate) plan.rates.last = *request.last_rate;
+  if (!request.paper) plan.imitation_rates = plan.rates;
+  if (!request.simulation && plan.imitation_episodes == 0) {
+    throw ParameterError("--stages imitation needs --imitation-episodes");
+  }
+  if (!request.imitation) plan.imitation_episodes = 0;
+  if (!request.simulation) plan.episodes = 0;
+}
+
 }  // namespace
 
 void add_train_commands(CommandLine& line) {
@@ -43,11 +70,7 @@ void add_train_commands(CommandLine& line) {
                                   : !request->graphs.empty() || !request->machine.devices.empty()) {
           throw ParameterError("say either GRAPH and --devices or --list FILE");
         }
-        if (!request->simulation && request->plan.imitation_episodes == 0) {
-          throw ParameterError("--stages imitation needs --imitation-episodes");
-        }
-        if (!request->imitation) request->plan.imitation_episodes = 0;
-        if (!request->simulation) request->plan.episodes = 0;
+        complete(*request);
         return *request;
       });
   train::TrainingPlan& plan = request->plan;
@@ -74,6 +97,18 @@ void add_train_commands(CommandLine& line) {
   add_number<std::uint64_t>(
       *train, "--imitation-episodes", [&plan](std::uint64_t n) { plan.imitation_episodes = n; }, 1,
       kMaxEpisodes, "Episodes of stage imitation (default 2000)", "N");
+  train
+      ->add_option_function<std::string>(
+          "--recipe",
+          [request](const std::string& name) {
+            if (name != "ours" && name != "paper") {
+              throw ParameterError(fmt::format("--recipe: '{}' is not ours or paper", name));
+            }
+            request->paper = name == "paper";
+          },
+          "How episodes teach, and the defaults of all numbers: ours, or as published "
+          "(docs/learning.md)")
+      ->type_name("ours|paper");
   train->add_option("--teacher", plan.teacher, "The method that is imitated")
       ->type_name("METHOD")
       ->capture_default_str();
@@ -92,16 +127,16 @@ void add_train_commands(CommandLine& line) {
   train->add_option("--start", request->start, "Policy to begin with (default: random numbers)")
       ->type_name("FILE");
   add_number<std::uint64_t>(
-      *train, "--width", [&plan](std::uint64_t n) { plan.shape.width = n; }, 1, policy::kWidest,
+      *train, "--width", [request](std::uint64_t n) { request->width = n; }, 1, policy::kWidest,
       "Of embeddings and hidden layers (default 32)", "N");
   add_number<std::uint64_t>(
-      *train, "--message-rounds", [&plan](std::uint64_t n) { plan.shape.rounds = n; }, 0, 16,
+      *train, "--message-rounds", [request](std::uint64_t n) { request->rounds = n; }, 0, 16,
       "Rounds of message passing (default 3)", "N");
   add_number<std::uint64_t>(
-      *train, "--batch", [&plan](std::uint64_t n) { plan.learner.batch = n; }, 2, 4096,
+      *train, "--batch", [request](std::uint64_t n) { request->batch = n; }, 2, 4096,
       "Episodes for one update (default 16)", "N");
   add_number<double>(
-      *train, "--rate", [&plan](double x) { plan.first_rate = x; }, 1e-9, 1.0,
+      *train, "--rate", [request](double x) { request->rate = x; }, 1e-9, 1.0,
       "Learning rate to begin with (default 0.004)", "X");
   add_number<double>(
       *train, "--last-rate", [request](double x) { request->last_rate = x; }, 0.0, 1.0,

@@ -16,6 +16,13 @@ namespace doppler::policy {
 
 struct LogProbability {
   double sel = 0.0, plc = 0.0;
+  double entropy = 0.0;  // of both policies, summed over the steps; only where it has a stake
+};
+
+// What an episode counts in a loss, with the opposite sign.
+struct Stake {
+  double log_probability = 1.0;
+  double entropy = 0.0;  // not every model takes one
 };
 
 // What the episodes of one batch hold, each in a slot of its own: of the model that made it, for
@@ -37,10 +44,10 @@ class Actor {
                        std::size_t threads) = 0;
   virtual void play(std::size_t thread, std::size_t slot, Decoding decoding, Rng& rng,
                     Episode& episode) = 0;
-  // The log probability of the episode; keeps its derivatives times -stake, those of a loss, in the
+  // The log probability of the episode; keeps the derivatives of a loss, by the stake, in the
   // slot. `played`: it is what the slot played last, so that nothing need be computed again.
   virtual LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode,
-                               double stake, bool played) = 0;
+                               Stake stake, bool played) = 0;
   // Adds what the first `slots` slots learnt, in their order.
   virtual void add_gradients(std::size_t slots, std::span<float> gradients) = 0;
 };

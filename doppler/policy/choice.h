@@ -27,17 +27,27 @@ void softmax(std::span<const T> scores, std::span<const std::uint8_t> allowed, T
   for (std::size_t d = 0; d < scores.size(); ++d) chances[d] /= sum;
 }
 
-// How choices are made: with chances to the power of 1 / temperature, or the likeliest at 0.
+// How choices are made: with chances to the power of 1 / temperature, or the likeliest at 0; now
+// and then, where it explores, any with the same chance.
 struct Decoding {
   double temperature = 1.0;
+  double exploration = 0.0;  // share of choices
 
   bool greedy() const { return temperature == 0.0; }
   static const Decoding kSample, kGreedy;
 };
-inline constexpr Decoding Decoding::kSample{1.0}, Decoding::kGreedy{0.0};
+inline constexpr Decoding Decoding::kSample{.temperature = 1.0},
+    Decoding::kGreedy{.temperature = 0.0};
 
 template <class T>
 std::size_t choose(std::span<const T> chances, Decoding decoding, Rng& rng) {
+  if (decoding.exploration > 0.0 && rng.chance(decoding.exploration)) {
+    std::size_t left = rng.below(static_cast<std::uint32_t>(
+        std::count_if(chances.begin(), chances.end(), [](T chance) { return chance > T(0); })));
+    std::size_t d = 0;
+    while (chances[d] == T(0) || left-- > 0) ++d;
+    return d;
+  }
   if (decoding.greedy()) {
     return static_cast<std::size_t>(std::max_element(chances.begin(), chances.end()) -
                                     chances.begin());

@@ -44,11 +44,12 @@ class DualActor final : public Actor {
     players_[thread]->play(parameters_, work_->encoded, decoding, rng, episode, record(slot));
   }
 
-  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, double stake,
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, Stake stake,
                        bool played) override {
     EpisodeGradients<float>& gradients = work_->slots[slot].gradients;
     gradients.clear(nodes_.node_count(), network_.shape().width);
-    return players_[thread]->learn(parameters_, work_->encoded, episode, {stake, stake},
+    return players_[thread]->learn(parameters_, work_->encoded, episode,
+                                   {stake.log_probability, stake.log_probability, stake.entropy},
                                    played ? record(slot) : nullptr, gradients);
   }
 

@@ -86,9 +86,10 @@ class GdpActor final : public Actor {
     players_[thread]->play(work_->pass, decoding, rng, episode);
   }
 
-  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, double stake,
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, Stake stake,
                        bool /*played*/) override {
-    return {.plc = players_[thread]->learn(work_->pass, episode, stake, work_->d_scores[slot])};
+    return {.plc = players_[thread]->learn(work_->pass, episode, stake.log_probability,
+                                           work_->d_scores[slot])};
   }
 
   void add_gradients(std::size_t slots, std::span<float> gradients) override {

@@ -34,11 +34,12 @@ class JointActor final : public Actor {
     players_[thread]->play(parameters_, work_->encoded, decoding, rng, episode);
   }
 
-  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, double stake,
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, Stake stake,
                        bool /*played*/) override {
     EpisodeGradients<float>& gradients = work_->slots[slot];
     gradients.clear(nodes_.node_count(), network_.shape().width);
-    return {.plc = players_[thread]->learn(parameters_, work_->encoded, episode, stake, gradients)};
+    return {.plc = players_[thread]->learn(parameters_, work_->encoded, episode,
+                                           stake.log_probability, gradients)};
   }
 
   void add_gradients(std::size_t slots, std::span<float> gradients) override {

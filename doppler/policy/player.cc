@@ -119,9 +119,16 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
       std::push_heap(race_.begin(), race_.end(), later);
     }
     if (race_.empty()) break;
-    std::pop_heap(race_.begin(), race_.end(), later);
+    const bool explores = design_.selection == Chooser::kLearned && decoding.exploration > 0.0 &&
+                          rng.chance(decoding.exploration);
+    if (explores) {
+      std::swap(race_[rng.below(static_cast<std::uint32_t>(race_.size()))], race_.back());
+    } else {
+      std::pop_heap(race_.begin(), race_.end(), later);
+    }
     const Runner first = race_.back();
     race_.pop_back();
+    if (explores) std::make_heap(race_.begin(), race_.end(), later);
     now = first.arrival;
     const NodeId node(first.node);
     DeviceId device;
@@ -143,16 +150,20 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
 // A node's score gains 1 - exp(score) x (the sum of 1 / (sum of exp(score) over the candidates)
 // over the steps at which it was one of them): two running sums give that for all nodes.
 template <class T>
-double Player<T>::learn_selection(const Encoded<T>& encoded, const Episode& episode, double stake,
-                                  std::vector<T>& d_scores) {
+LogProbability Player<T>::learn_selection(const Encoded<T>& encoded, const Episode& episode,
+                                          const Stakes& stakes, std::vector<T>& d_scores) {
   const cost::Problem& problem = nodes_.problem();
   missing_ = producers_;
   LogOfProduct probability;
   double candidates = 0.0;  // sum of exp(score)
   double gone = 0.0;        // sum over past steps of 1 / candidates
+  const bool with_entropy = stakes.entropy != 0.0;
+  double entropy = 0.0;
+  open_.clear();
   const auto enter = [&](std::size_t v) {
     candidates += encoded.rates[v];
     entered_[v] = gone;
+    if (with_entropy) open_.push_back(static_cast<std::uint32_t>(v));
   };
   for (std::size_t v = 0; v < missing_.size(); ++v) {
     if (missing_[v] == 0) enter(v);
@@ -160,27 +171,48 @@ double Player<T>::learn_selection(const Encoded<T>& encoded, const Episode& epis
   for (const NodeId node : episode.order) {
     const double own = encoded.rates[node.index()];
     candidates = std::max(candidates, own);  // rounding
+    if (with_entropy) {
+      entropy += learn_entropy(encoded, candidates, stakes.entropy, d_scores);
+      std::erase(open_, node.value());
+    }
     gone += 1.0 / candidates;
     probability.times(own / candidates);
-    d_scores[node.index()] -= static_cast<T>(stake * (1.0 - own * (gone - entered_[node.index()])));
+    d_scores[node.index()] -=
+        static_cast<T>(stakes.sel * (1.0 - own * (gone - entered_[node.index()])));
     candidates -= own;
     for (const cost::Problem::Edge& edge : problem.edges_from(node)) {
       if (--missing_[edge.consumer.index()] == 0) enter(edge.consumer.index());
     }
   }
-  return probability.log();
+  return {.sel = probability.log(), .entropy = entropy};
+}
+
+template <class T>
+double Player<T>::learn_entropy(const Encoded<T>& encoded, double candidates, double stake,
+                                std::vector<T>& d_scores) const {
+  double entropy = 0.0;
+  for (const std::uint32_t v : open_) {
+    const double chance = encoded.rates[v] / candidates;
+    entropy -= chance * std::log(chance);
+  }
+  for (const std::uint32_t v : open_) {
+    const double chance = encoded.rates[v] / candidates;
+    d_scores[v] += static_cast<T>(stake * chance * (std::log(chance) + entropy));
+  }
+  return entropy;
 }
 
 // What PLC gains through the sum of what lies on a device is, for a node on it, all that comes
 // after: the total in the end less what there was when it was placed.
 template <class T>
-double Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& episode,
-                                std::size_t first, std::size_t end, const ChoiceRecord<T>& record,
-                                std::size_t recorded, double stake,
-                                EpisodeGradients<T>& gradients) {
+LogProbability Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& episode,
+                                        std::size_t first, std::size_t end,
+                                        const ChoiceRecord<T>& record, std::size_t recorded,
+                                        const Stakes& stakes, EpisodeGradients<T>& gradients) {
   const std::size_t devices = layers.devices, width = layers.width;
   d_hidden_.resize((end - first) * devices * width);
   LogOfProduct probability;
+  double entropies = 0.0;
   for (std::size_t i = 0; i < end - first; ++i) {
     const NodeId node = episode.order[first + i];
     const DeviceId device = episode.device[node.index()];
@@ -189,7 +221,16 @@ double Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& ep
     const T chance = std::max(chances[device.index()], std::numeric_limits<T>::min());
     probability.times(static_cast<double>(chance));
     for (std::size_t d = 0; d < devices; ++d) {
-      scores_[d] = static_cast<T>(stake) * (chances[d] - (d == device.index() ? T(1) : T(0)));
+      scores_[d] = static_cast<T>(stakes.plc) * (chances[d] - (d == device.index() ? T(1) : T(0)));
+    }
+    if (stakes.entropy != 0.0) {
+      const auto log = [](T x) { return x > T(0) ? std::log(x) : T(0); };
+      T entropy = T(0);
+      for (std::size_t d = 0; d < devices; ++d) entropy -= chances[d] * log(chances[d]);
+      for (std::size_t d = 0; d < devices; ++d) {
+        scores_[d] += static_cast<T>(stakes.entropy) * chances[d] * (log(chances[d]) + entropy);
+      }
+      entropies += static_cast<double>(entropy);
     }
     layers.add_gradients(&record.hidden[(recorded + i) * devices * width], scores_.data(),
                          &d_hidden_[i * devices * width], gradients.last.data(),
@@ -201,7 +242,7 @@ double Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& ep
   layers.add_weight_gradients((end - first) * devices,
                               &record.features[recorded * devices * kChoiceFeatures],
                               d_hidden_.data(), gradients.weights.data());
-  return probability.log();
+  return {.plc = probability.log(), .entropy = entropies};
 }
 
 template <class T>
@@ -215,7 +256,7 @@ LogProbability Player<T>::learn(std::span<const T> parameters, const Encoded<T>&
   std::fill(d_shares_.begin(), d_shares_.end(), T(0));
   LogProbability log_probability;
   if (design_.selection == Chooser::kLearned) {
-    log_probability.sel = learn_selection(encoded, episode, stakes.sel, gradients.scores);
+    log_probability = learn_selection(encoded, episode, stakes, gradients.scores);
   }
   if (design_.placing == Chooser::kCriticalPath) return log_probability;
   if (!record) {
@@ -229,8 +270,11 @@ LogProbability Player<T>::learn(std::span<const T> parameters, const Encoded<T>&
       score(layers, encoded, node, scratch_, i - first);
       put(encoded, node, episode.device[node.index()]);
     }
-    log_probability.plc += learn_placing(layers, episode, first, end, record ? *record : scratch_,
-                                         record ? first : 0, stakes.plc, gradients);
+    const LogProbability placing =
+        learn_placing(layers, episode, first, end, record ? *record : scratch_, record ? first : 0,
+                      stakes, gradients);
+    log_probability.plc += placing.plc;
+    log_probability.entropy += placing.entropy;
   }
   for (std::size_t v = 0; v < episode.device.size(); ++v) {
     const T* total = &d_shares_[episode.device[v].index() * width];

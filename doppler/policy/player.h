@@ -23,9 +23,9 @@ struct DualDesign {
   Chooser selection = Chooser::kLearned, placing = Chooser::kLearned;
 };
 
-// How much the two policies count in a sum of log probabilities.
+// How much the two policies' log probabilities and their entropies count.
 struct Stakes {
-  double sel = 1.0, plc = 1.0;
+  double sel = 1.0, plc = 1.0, entropy = 0.0;
 };
 
 // What PLC saw and made of it, by step and device.
@@ -69,12 +69,17 @@ class Player {
   // REQUIRES: the construction looks at the node.
   DeviceId first_to_start() const;
   void put(const Encoded<T>& encoded, NodeId node, DeviceId device);
-  double learn_selection(const Encoded<T>& encoded, const Episode& episode, double stake,
-                         std::vector<T>& d_scores);
+  LogProbability learn_selection(const Encoded<T>& encoded, const Episode& episode,
+                                 const Stakes& stakes, std::vector<T>& d_scores);
+  // The entropy of SEL's next pick, from the candidates that are open; adds -stake times its
+  // derivatives.
+  double learn_entropy(const Encoded<T>& encoded, double candidates, double stake,
+                       std::vector<T>& d_scores) const;
   // Of the steps from `first` to before `end`; the first of them is step `recorded` of the record.
-  double learn_placing(const ChoiceLayers<T>& layers, const Episode& episode, std::size_t first,
-                       std::size_t end, const ChoiceRecord<T>& record, std::size_t recorded,
-                       double stake, EpisodeGradients<T>& gradients);
+  LogProbability learn_placing(const ChoiceLayers<T>& layers, const Episode& episode,
+                               std::size_t first, std::size_t end, const ChoiceRecord<T>& record,
+                               std::size_t recorded, const Stakes& stakes,
+                               EpisodeGradients<T>& gradients);
 
   const Network& network_;
   const NodeFeatures& nodes_;
@@ -88,6 +93,7 @@ class Player {
   std::vector<T> shares_, d_shares_;    // by device
   std::vector<double> entered_;         // by node
   std::vector<std::uint32_t> missing_;  // by node
+  std::vector<std::uint32_t> open_;     // candidates, where their entropy counts
 };
 
 }  // namespace doppler::policy

@@ -40,11 +40,11 @@ class StepActor final : public Actor {
     players_[thread]->play(parameters_, decoding, rng, episode);
   }
 
-  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, double stake,
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, Stake stake,
                        bool /*played*/) override {
     std::vector<float>& gradients = work_->gradients[slot];
     gradients.assign(parameters_.size(), 0.0f);
-    return players_[thread]->learn(parameters_, episode, stake, gradients);
+    return players_[thread]->learn(parameters_, episode, stake.log_probability, gradients);
   }
 
   void add_gradients(std::size_t slots, std::span<float> gradients) override {

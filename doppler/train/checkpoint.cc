@@ -42,6 +42,7 @@ std::uint64_t checksum(const TrainingState& state) {
   hasher.add_span(std::span<const float>(state.optimiser.square));
   hasher.add(state.optimiser.steps);
   hasher.add_span(std::span<const double>(state.best_times));
+  hasher.add_span(std::span<const MeanTime>(state.mean_times));
   for (const policy::Episode& episode : state.best_episodes) {
     hasher.add_span(std::span<const NodeId>(episode.order));
     hasher.add_span(std::span<const DeviceId>(episode.device));
@@ -62,6 +63,7 @@ std::string write_checkpoint_json(const TrainingState& state) {
   json.field("means", packed(state.optimiser.mean));
   json.field("squares", packed(state.optimiser.square));
   json.field("best_times", packed(state.best_times));
+  json.field("mean_times", packed(state.mean_times));
   json.key("best").begin_array();
   for (const policy::Episode& episode : state.best_episodes) {
     json.begin_object(JsonLayout::kCompact)
@@ -91,6 +93,7 @@ TrainingState read_checkpoint_json(const std::string& file, std::string_view tex
     if (key == "means") return state.optimiser.mean = read_packed<float>(reader), true;
     if (key == "squares") return state.optimiser.square = read_packed<float>(reader), true;
     if (key == "best_times") return state.best_times = read_packed<double>(reader), true;
+    if (key == "mean_times") return state.mean_times = read_packed<MeanTime>(reader), true;
     if (key == "best") {
       reader.begin_array();
       while (reader.next_element()) {

@@ -41,7 +41,8 @@ Learner::Learner(const policy::Model& model, LearnerSettings settings,
       parameters_(std::move(parameters)),
       adam_(parameters_.size()),
       workspace_(model.workspace()) {
-  DOPPLER_CHECK(parameters_.size() == model.parameters().size() && settings.batch > 1);
+  DOPPLER_CHECK(parameters_.size() == model.parameters().size() &&
+                settings.batch >= (settings.recipe == Recipe::kPaper ? 1 : 2));
 }
 
 void Learner::restore(std::vector<float> parameters, nn::AdamState optimiser) {
@@ -133,6 +134,26 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   return report;
 }
 
+BatchReport Learner::reinforce_one(Task& task, std::uint64_t seed, double rate,
+                                   double exploration) {
+  play(task, seed, 1, [&](std::size_t) {
+    return policy::Decoding{.temperature = 0.0, .exploration = exploration};
+  });
+  const double time = times_.front();
+  BatchReport report{.mean = time, .best = time, .misfits = std::isfinite(time) ? 0u : 1u};
+  if (report.misfits > 0) return report;
+  MeanTime& mean = task.mean_time_;
+  // In units of the mean, so that one rate serves all graphs.
+  const double stake = mean.episodes > 0.0 && mean.seconds > 0.0 ? 1.0 - time / mean.seconds : 0.0;
+  mean.episodes += 1.0;
+  mean.seconds += (time - mean.seconds) / mean.episodes;
+  const policy::Episode* const episode = &episodes_.front();
+  const BatchReport stepped = step(task, {&episode, 1}, {&stake, 1}, 1, rate);
+  report.gradient_length = stepped.gradient_length;
+  report.log_probability = stepped.log_probability;
+  return report;
+}
+
 BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> lessons, double rate) {
   std::vector<const policy::Episode*> episodes;
   for (const policy::Episode& lesson : lessons) episodes.push_back(&lesson);
@@ -147,7 +168,9 @@ BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> ep
   if (played == 0) task.actor_->prepare(parameters_, *workspace_, count, threads_for(count));
   log_probabilities_.resize(std::max(log_probabilities_.size(), count));
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
-    log_probabilities_[i] = task.actor_->learn(thread, i, *episodes[i], stakes[i], i < played);
+    log_probabilities_[i] = task.actor_->learn(
+        thread, i, *episodes[i], {.log_probability = stakes[i], .entropy = settings_.entropy},
+        i < played);
   });
   gradients_.assign(parameters_.size(), 0.0f);
   task.actor_->add_gradients(count, gradients_);

@@ -20,6 +20,10 @@
 
 namespace doppler::train {
 
+struct MeanTime {
+  double seconds = 0.0, episodes = 0.0;
+};
+
 // A problem to learn from, and the best episode that was seen of it. One thread at a time.
 class Task {
  public:
@@ -33,6 +37,9 @@ class Task {
   // Infinite before the first episode that fits.
   double best_time() const { return best_time_; }
   const policy::Episode& best() const { return best_; }
+  // Of all episodes that fitted, for Recipe::kPaper.
+  const MeanTime& mean_time() const { return mean_time_; }
+  void set_mean_time(const MeanTime& mean) { mean_time_ = mean; }
   schedule::Placement placement_of(const policy::Episode& episode) const;
   // Keeps the episode where it is the best so far.
   void offer(const policy::Episode& episode, double time);
@@ -49,10 +56,19 @@ class Task {
   std::vector<std::unique_ptr<place::Scorer>> scorers_;  // by thread
   policy::Episode best_;
   double best_time_ = cost::kInfinity;
+  MeanTime mean_time_;
+};
+
+// How episodes teach.
+enum class Recipe : std::uint8_t {
+  kBatches,  // sampled; each against the mean of its batch
+  kPaper     // one at a time, the likeliest choice or now and then any; against the mean so far
 };
 
 struct LearnerSettings {
-  std::size_t batch = 16;         // episodes for one update
+  Recipe recipe = Recipe::kBatches;
+  std::size_t batch = 16;         // episodes for one update; 1 for Recipe::kPaper
+  double entropy = 0.0;           // stake of the policies' entropy; only for Recipe::kPaper
   double longest_gradient = 1.0;  // longer ones are scaled down to it
   double self_imitation = 0.1;    // stake of the best episode so far, beside 1 for each of a batch
   int threads = 1;
@@ -84,6 +100,8 @@ class Learner {
   // Learns from a batch which episodes were better than its mean (REINFORCE; advantages in units of
   // the batch's standard deviation).
   BatchReport reinforce(Task& task, std::uint64_t seed, double rate);
+  // The same in the manner of Recipe::kPaper: one episode, with a share of choices at random.
+  BatchReport reinforce_one(Task& task, std::uint64_t seed, double rate, double exploration);
   // Learns to do what a teacher did.
   BatchReport imitate(Task& task, std::span<const policy::Episode> lessons, double rate);
 

@@ -38,6 +38,11 @@ std::vector<float> start_values(const policy::Model& model, std::vector<float> g
 TrainingPlan completed(TrainingPlan plan,
                        const std::vector<std::shared_ptr<const cost::Problem>>& problems) {
   if (problems.empty()) throw ParameterError("there is nothing to train on");
+  using policy::Architecture;
+  if (plan.learner.entropy != 0.0 && plan.architecture != Architecture::kDual &&
+      plan.architecture != Architecture::kSelOnly && plan.architecture != Architecture::kPlcOnly) {
+    throw ParameterError("entropy, and so the paper's recipe, is for the model dual and its parts");
+  }
   if (policy::needs_device_count(plan.architecture) && plan.shape.devices == 0) {
     plan.shape.devices = problems.front()->device_count();
   }
@@ -65,9 +70,25 @@ std::uint64_t TrainingPlan::hash() const {
   hasher.add(static_cast<std::uint64_t>(learner.batch));
   hasher.add(learner.longest_gradient);
   hasher.add(learner.self_imitation);
-  hasher.add(first_rate);
-  hasher.add(last_rate);
+  for (const Rates& stage : {imitation_rates, rates}) {
+    hasher.add(stage.first);
+    hasher.add(stage.last);
+  }
+  hasher.add(learner.recipe);
+  hasher.add(learner.entropy);
+  hasher.add(exploration);
   return hasher.value();
+}
+
+// As published: hidden 128, 6 rounds, 2000 episodes of imitation at 1e-3, then one episode an
+// update at 1e-4 to 1e-7, a fifth of choices at random to begin with, entropy 1e-2.
+TrainingPlan TrainingPlan::of_paper() {
+  TrainingPlan plan{.shape = {.width = 128, .rounds = 6}, .imitation_episodes = 2000};
+  plan.learner = {.recipe = Recipe::kPaper, .batch = 1, .entropy = 1e-2, .self_imitation = 0.0};
+  plan.imitation_rates = {1e-3, 1e-3};
+  plan.rates = {1e-4, 1e-7};
+  plan.exploration = 0.2;
+  return plan;
 }
 
 Training::Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Problem>> problems,
@@ -125,14 +146,22 @@ UpdateReport Training::update() {
                       .episodes = (updates_ + 1) * plan_.learner.batch,
                       .stage = imitating ? Stage::kImitation : Stage::kSimulation,
                       .task = task_of(updates_),
-                      .rate = plan_.first_rate + (plan_.last_rate - plan_.first_rate) * progress};
+                      .rate = (imitating ? plan_.imitation_rates : plan_.rates).at(progress)};
   Task& task = *tasks_[report.task];
   std::vector<float> before(learner_.parameters().begin(), learner_.parameters().end());
   nn::AdamState optimiser = learner_.optimiser();
-  report.batch =
-      imitating ? learner_.imitate(task, lessons_for(report.task), report.rate)
-                : learner_.reinforce(
-                      task, mix64(plan_.seed ^ mix64(kBatchStream + (updates_ << 8))), report.rate);
+  const std::uint64_t seed = mix64(plan_.seed ^ mix64(kBatchStream + (updates_ << 8)));
+  if (imitating) {
+    const std::span<const policy::Episode> lessons = lessons_for(report.task);
+    const std::size_t count = std::min(plan_.learner.batch, lessons.size());
+    report.batch = learner_.imitate(
+        task, lessons.subspan(updates_ % (lessons.size() / count) * count, count), report.rate);
+  } else if (plan_.learner.recipe == Recipe::kPaper) {
+    report.batch =
+        learner_.reinforce_one(task, seed, report.rate, plan_.exploration * (1.0 - progress));
+  } else {
+    report.batch = learner_.reinforce(task, seed, report.rate);
+  }
   if (!is_finite(learner_.parameters()) || !std::isfinite(report.batch.gradient_length)) {
     learner_.restore(std::move(before), std::move(optimiser));
     report.rolled_back = true;
@@ -159,6 +188,7 @@ TrainingState Training::state() const {
   for (const auto& task : tasks_) {
     state.best_times.push_back(task->best_time());
     state.best_episodes.push_back(task->best());
+    state.mean_times.push_back(task->mean_time());
   }
   return state;
 }
@@ -168,7 +198,7 @@ void Training::restore(TrainingState state) {
     throw InputError("the checkpoint is of a training with other settings");
   }
   if (state.problems_hash != problems_hash() || state.best_times.size() != tasks_.size() ||
-      state.updates > total_updates()) {
+      state.mean_times.size() != tasks_.size() || state.updates > total_updates()) {
     throw InputError("the checkpoint is of a training on other graphs or devices");
   }
   learner_.restore(std::move(state.parameters), std::move(state.optimiser));
@@ -176,6 +206,7 @@ void Training::restore(TrainingState state) {
   rollbacks_ = state.rollbacks;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     tasks_[i]->offer(state.best_episodes[i], state.best_times[i]);
+    tasks_[i]->set_mean_time(state.mean_times[i]);
   }
 }
 

@@ -16,6 +16,13 @@
 
 namespace doppler::train {
 
+// Linear in between.
+struct Rates {
+  double first = 4e-3, last = 4e-4;
+
+  double at(double progress) const { return first + (last - first) * progress; }
+};
+
 struct TrainingPlan {
   policy::Architecture architecture = policy::Architecture::kDual;
   // Models for one number of devices take that of the problems where the shape has none.
@@ -27,7 +34,11 @@ struct TrainingPlan {
   schedule::Objective objective = schedule::Objective::kNominal;
   std::uint64_t seed = 1;
   LearnerSettings learner = {};
-  double first_rate = 4e-3, last_rate = 4e-4;  // of learning; linear in between, in each stage
+  Rates imitation_rates = {}, rates = {};  // of learning, in the two stages
+  double exploration = 0.0;  // to begin with, none in the end; only for Recipe::kPaper
+
+  // What the paper used: networks, stages, rates.
+  static TrainingPlan of_paper();
 
   // Of everything that decides the result; not the number of threads.
   std::uint64_t hash() const;
@@ -55,6 +66,7 @@ struct TrainingState {
   nn::AdamState optimiser = {};
   std::vector<double> best_times = {};              // by task; infinite: none yet
   std::vector<policy::Episode> best_episodes = {};  // by task
+  std::vector<MeanTime> mean_times = {};            // by task
 };
 
 class Training {

@@ -76,7 +76,7 @@ TEST(Architecture, EveryModelLearnsTheSameFromEpisodesAsFromPlaying) {
     }
     const auto learnt = [&](bool played, std::size_t thread) {
       for (std::size_t i = 0; i < 2; ++i) {
-        const LogProbability log = actor->learn(thread, i, episodes[i], i + 0.5, played);
+        const LogProbability log = actor->learn(thread, i, episodes[i], {i + 0.5}, played);
         EXPECT_LT(log.sel + log.plc, 0.0);
       }
       std::vector<float> gradients(parameters.size(), 0.0f);

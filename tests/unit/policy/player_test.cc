@@ -45,7 +45,7 @@ TEST(Player, GradientsAreThoseOfFiniteDifferences) {
     const Network network({.width = 4, .rounds = seed % 3});
     std::vector<double> parameters = random_parameters(network, seed);
     const Episode episode = played(network, nodes, parameters, seed, design);
-    const Stakes stakes{.sel = 0.7, .plc = -1.3};
+    const Stakes stakes{.sel = 0.7, .plc = -1.3, .entropy = seed % 5 == 0 ? 0.9 : 0.0};
     Player<double> player(network, nodes, design);
     const auto loss = [&](std::vector<double>* gradients) {
       Encoded<double> encoded;
@@ -57,7 +57,7 @@ TEST(Player, GradientsAreThoseOfFiniteDifferences) {
       if (gradients) {
         network.add_gradients<double>(parameters, nodes, encoded, d_episode, *gradients);
       }
-      return -stakes.sel * log.sel - stakes.plc * log.plc;
+      return -stakes.sel * log.sel - stakes.plc * log.plc - stakes.entropy * log.entropy;
     };
     test::expect_gradients(parameters, loss);
   }

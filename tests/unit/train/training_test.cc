@@ -87,7 +87,7 @@ TEST(Training, RefusesStatesOfOtherTrainingsAndDamagedOnes) {
   training.update();
   std::string text = write_checkpoint_json(training.state());
   TrainingPlan other = small_plan(1);
-  other.first_rate = 1e-3;
+  other.rates.first = 1e-3;
   Training another(other, problems(), methods);
   EXPECT_THAT(test::error_of<InputError>([&] { another.restore(read_checkpoint_json("c", text)); }),
               testing::HasSubstr("other settings"));
