@@ -82,7 +82,7 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
 }
 
 std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
-  constexpr double kTemperatures[] = {1.0, 0.75, 0.5, 0.25};
+  constexpr double kTemperatures[] = {1.0, 0.5, 0.2, 0.05};
   play(task, seed, count, [&](std::size_t i) {
     return i == 0 ? policy::Decoding::kGreedy
                   : policy::Decoding{kTemperatures[i % std::size(kTemperatures)]};

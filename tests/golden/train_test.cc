@@ -33,6 +33,38 @@ TEST(Train, LeavesAFolderWhosePolicyPlaces) {
   EXPECT_LT(json_number(placed.out, {"makespan"}), json_number(random.out, {"makespan"}));
 }
 
+TEST(Train, TakesItsProblemsFromAList) {
+  const Workspace files;
+  make_graph(files);
+  files.write("list.txt", "# two\ng.json uniform:3\n\ng.json 2xP100 channel\n");
+  const std::string train = "train --width 8 --batch 8 --episodes 32 ";
+  const Outcome trained = files.dopp(train + "--list list.txt -o run --json");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_THAT(trained.out, AllOf(HasSubstr("uniform:3"), HasSubstr("2xP100")));
+  files.write("list.txt", "g.json uniform:3\ng.json 2xP100 slow\n");
+  EXPECT_THAT(files.dopp(train + "--list list.txt -o next").err, HasSubstr("list.txt:2: a line"));
+  files.write("list.txt", "# nothing\n");
+  EXPECT_THAT(files.dopp(train + "--list list.txt -o next").err, HasSubstr("nothing to train on"));
+  EXPECT_THAT(files.dopp(train + "--list list.txt g.json -o next").err, HasSubstr("say either"));
+  EXPECT_THAT(files.dopp(train + "g.json -o next").err, HasSubstr("say either"));
+}
+
+TEST(Train, TrainsByThePapersRecipe) {
+  const Workspace files;
+  make_graph(files);
+  const std::string train = "train g.json --devices uniform:3 --recipe paper --width 8 ";
+  const Outcome trained =
+      files.dopp(train + "--stages imitation,sim --imitation-episodes 5 --episodes 20 -o run");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_THAT(files.read("run/configuration.json"),
+              AllOf(HasSubstr("\"recipe\": \"paper\""), HasSubstr("\"exploration\": 0.2"),
+                    HasSubstr("\"message_rounds\": 6")));
+  EXPECT_THAT(files.dopp(train + "--batch 4 -o next").err, HasSubstr("one episode at a time"));
+  EXPECT_THAT(files.dopp(train + "--model joint -o next").err, HasSubstr("entropy"));
+  EXPECT_THAT(files.dopp("train g.json --devices uniform:3 --recipe best -o next").err,
+              HasSubstr("'best' is not ours or paper"));
+}
+
 TEST(Train, TrainsOtherModels) {
   const Workspace files;
   make_graph(files);

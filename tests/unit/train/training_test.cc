@@ -65,20 +65,45 @@ TEST(Training, GivesTheSameBitsOnAnyNumberOfThreadsWithEveryModel) {
   }
 }
 
-TEST(Training, GoesOnFromACheckpointAsIfNothingHadHappened) {
+TrainingPlan small_plan_of_paper(int threads) {
+  TrainingPlan plan = TrainingPlan::of_paper();
+  plan.shape = {.width = 8, .rounds = 1};
+  plan.imitation_episodes = 8;
+  plan.episodes = 60;
+  plan.learner.threads = threads;
+  return plan;
+}
+
+void expect_to_go_on(TrainingPlan (*plan)(int)) {
   const place::Registry methods = place::classical_methods();
-  Training whole(small_plan(1), problems(), methods);
+  Training whole(plan(1), problems(), methods);
   while (!whole.done()) whole.update();
   for (const int cut : {1, 7, 8, 30}) {  // in and between the stages
-    Training first(small_plan(1), problems(), methods);
+    Training first(plan(1), problems(), methods);
     for (int i = 0; i < cut; ++i) first.update();
     const std::string text = write_checkpoint_json(first.state());
-    Training second(small_plan(2), problems(), methods);
+    Training second(plan(2), problems(), methods);
     second.restore(read_checkpoint_json("c.json", text));
     while (!second.done()) second.update();
     EXPECT_EQ(second.policy().parameters, whole.policy().parameters) << cut;
     EXPECT_EQ(write_checkpoint_json(second.state()), write_checkpoint_json(whole.state())) << cut;
   }
+}
+
+TEST(Training, GoesOnFromACheckpointAsIfNothingHadHappened) {
+  expect_to_go_on(small_plan);
+}
+
+TEST(Training, GoesOnFromACheckpointByThePapersRecipeToo) {
+  expect_to_go_on(small_plan_of_paper);
+}
+
+TEST(Training, RefusesEntropyForModelsThatTakeNone) {
+  TrainingPlan plan = small_plan_of_paper(1);
+  plan.architecture = policy::Architecture::kJoint;
+  EXPECT_THAT(test::error_of<ParameterError>(
+                  [&] { Training(plan, problems(), place::classical_methods()); }),
+              testing::HasSubstr("entropy"));
 }
 
 TEST(Training, RefusesStatesOfOtherTrainingsAndDamagedOnes) {

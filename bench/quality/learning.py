@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""What the learned policies are worth: the tables of docs/learning.md.
+
+  bench/quality/learning.py EXPERIMENT [--dopp build/release/dopp] [--reference FOLDER] [--seeds 5] [-o CSV]
+
+Experiments (each appends a line per run to the CSV, bench/results/learning-EXPERIMENT.csv by default, and ends
+with its table):
+  single     training on one published graph at a time, uniform:4, 30 s on two threads; the paper's recipe beside it
+  few-shot   `auto` with 5 s of its 10 s spent on fine-tuning, against 10 s of `lns`: 30 graphs of 300 nodes and more
+  transfer   2000 episodes from a policy of other graphs or of another machine, against four times as many from nothing
+  memory     llama-layer with little more memory than any placement needs, against the same without limits
+  table      the paper's table under roofline costs with shared links
+  ablations  parts of the method left out or replaced, on the published graphs, equal episodes
+"""
+import argparse
+import csv
+import json
+import math
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+GRAPHS = ["chainmm", "ffnn", "llama_block", "llama_layer"]
+# Within 30 s on two threads of the machine these were measured on.
+EPISODES = {"chainmm": 150_000, "ffnn": 80_000, "llama_block": 80_000, "llama_layer": 60_000}
+PAPER_EPISODES = {"chainmm": 4500, "ffnn": 1800, "llama_block": 1700, "llama_layer": 1300}
+
+
+class Bench:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, pathlib.Path(folder)
+        self.rows = []
+        self.runs = 0
+
+    def dopp(self, *arguments):
+        run = subprocess.run([self.options.dopp, *map(str, arguments)], capture_output=True, text=True)
+        if run.returncode:
+            raise RuntimeError(f"{' '.join(map(str, arguments))}: {run.stderr}")
+        return run.stdout
+
+    def reference(self, name):
+        return pathlib.Path(self.options.reference) / f"{name}.txt"
+
+    def generate(self, arguments):
+        self.runs += 1
+        path = self.folder / f"{self.runs}.json"
+        self.dopp("graph", "generate", *arguments.split(), "-o", path)
+        return path
+
+    def place(self, graph, devices, method, *more):
+        return json.loads(self.dopp("place", graph, "--devices", devices, "--method", method, "--threads",
+                                    self.options.threads, "--json", *more))
+
+    def train(self, graphs, devices, *more):
+        """The folder of a training, and its result."""
+        self.runs += 1
+        run = self.folder / f"run{self.runs}"
+        graphs = graphs if isinstance(graphs, list) else [graphs]
+        return run, json.loads(self.dopp("train", *graphs, "--devices", devices, "--threads", self.options.threads,
+                                         "-o", run, "--json", *more))
+
+    def add(self, **row):
+        self.rows.append(row)
+        print("  ".join(f"{key} {value:.6g}" if isinstance(value, float) else f"{key} {value}"
+                        for key, value in row.items()), flush=True)
+
+    def write(self):
+        path = pathlib.Path(self.options.output or f"bench/results/learning-{self.options.experiment}.csv")
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(self.rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def single(bench):
+    for name in GRAPHS:
+        for recipe in ("ours", "paper"):
+            for seed in range(1, bench.options.seeds + 1):
+                more = ["--episodes", EPISODES[name]] if recipe == "ours" else [
+                    "--recipe", "paper", "--stages", "imitation,sim", "--imitation-episodes",
+                    PAPER_EPISODES[name] // 4, "--episodes", PAPER_EPISODES[name]]
+                _, result = bench.train(bench.reference(name), "uniform:4", "--seed", seed, *more)
+                bench.add(graph=name, recipe=recipe, seed=seed, best=result["graphs"][0]["best"],
+                          episodes=result["episodes"], seconds=round(result["seconds"], 1))
+    for name in GRAPHS:
+        for recipe in ("ours", "paper"):
+            best = [row["best"] for row in bench.rows if (row["graph"], row["recipe"]) == (name, recipe)]
+            print(f"{name:12} {recipe:6} median {statistics.median(best):8.2f}  worst {max(best):8.2f}  "
+                  f"({max(best) / statistics.median(best):.3f} of the median)")
+
+
+def few_shot(bench):
+    problems = []
+    for workload in ("ffnn --train", "llama-block --seq 2048", "llama-layer --seq 2048", "llama-block --seq 512 --train",
+                     "llama-layer --seq 512"):
+        for machine in ("8xV100", "2xA100+2xT4", "4xP100"):
+            problems.append((f"{workload} --devices {machine}", machine))
+    seed = 100
+    for family in ("layered", "fork-join", "series-parallel", "cholesky", "fft"):
+        for nodes, ratio, machine in ((320, 2, "uniform:4"), (500, 1, "8xV100"), (900, 4, "uniform:8")):
+            seed += 1
+            problems.append((f"random --family {family} --nodes {nodes} --ccr {ratio} --seed {seed}", machine))
+    ratios = []
+    for arguments, machine in problems:
+        graph = bench.generate(arguments)
+        budget = ["--budget", 10]
+        search = bench.place(graph, machine, "lns", *budget)
+        if search["nodes"] < 300:
+            continue
+        learned = bench.place(graph, machine, "auto", *budget, "--finetune", bench.options.finetune)
+        ratios.append(learned["makespan"] / search["makespan"])
+        bench.add(problem=arguments, machine=machine, nodes=search["nodes"], lns=search["makespan"],
+                  auto=learned["makespan"], ratio=ratios[-1])
+    rng = random.Random(1)
+    means = sorted(geometric_mean(rng.choices(ratios, k=len(ratios))) for _ in range(10_000))
+    print(f"{len(ratios)} graphs: geometric mean {geometric_mean(ratios):.4f}, 95 % bootstrap interval "
+          f"{means[250]:.4f} to {means[9750]:.4f}")
+
+
+def kept_share(graph, assignment):
+    """Of the bytes that nodes read from each other, those that stay on a device."""
+    text = json.loads(graph.read_text())
+    maker = {name: node["name"] for node in text["nodes"] for name in node["outputs"]}
+    size = {tensor["name"]: tensor["bytes"] for tensor in text["tensors"]}
+    kept = total = 0
+    for node in text["nodes"]:
+        for name in set(node["inputs"]):
+            if name in maker:
+                total += size[name]
+                kept += size[name] * (assignment[maker[name]] == assignment[node["name"]])
+    return kept / total
+
+
+def transfer(bench):
+    sources = {"ffnn": "ffnn --shards 4 --shard batch=4,hidden=4,out=2",
+               "chainmm": "chainmm --size 6000 --shards 4 --shard i=3,j=2,k=2,l=2,m=3"}
+    targets = {name: f"{name} --seq 1024 --shards 4 --shard seq=4,heads=4,ffn=4,embed=2"
+               for name in ("llama-block", "llama-layer")}
+    made = {name: bench.generate(arguments) for name, arguments in {**sources, **targets}.items()}
+    for seed in range(1, bench.options.seeds + 1):
+        for target in targets:
+            _, scratch = bench.train(made[target], "4xP100", "--episodes", 8000, "--seed", seed)
+            for source in sources:
+                run, _ = bench.train(made[source], "4xP100", "--episodes", 8000, "--seed", seed)
+                _, tuned = bench.train(made[target], "4xP100", "--episodes", 2000, "--seed", seed, "--start",
+                                       run / "policy.json", "--rate", 0.002)
+                bench.add(what=f"{source} -> {target}", seed=seed, scratch=scratch["graphs"][0]["best"],
+                          tuned=tuned["graphs"][0]["best"],
+                          ratio=tuned["graphs"][0]["best"] / scratch["graphs"][0]["best"], kept_before="", kept_after="")
+        target = made["llama-layer"]
+        run, _ = bench.train(target, "4xP100", "--episodes", 8000, "--seed", seed)
+        _, scratch = bench.train(target, "8xV100", "--episodes", 8000, "--seed", seed)
+        tuned_run, tuned = bench.train(target, "8xV100", "--episodes", 2000, "--seed", seed, "--start",
+                                       run / "policy.json", "--rate", 0.002)
+        kept = [kept_share(target, bench.place(target, "8xV100", "policy", "--policy", folder / "policy.json")
+                           ["assignment"]) for folder in (run, tuned_run)]
+        bench.add(what="4xP100 -> 8xV100", seed=seed, scratch=scratch["graphs"][0]["best"],
+                  tuned=tuned["graphs"][0]["best"],
+                  ratio=tuned["graphs"][0]["best"] / scratch["graphs"][0]["best"], kept_before=kept[0],
+                  kept_after=kept[1])
+    for what in dict.fromkeys(row["what"] for row in bench.rows):
+        ratios = [row["ratio"] for row in bench.rows if row["what"] == what]
+        print(f"{what:26} 2000 episodes / 8000 from nothing: median {statistics.median(ratios):.3f}, "
+              f"worst {max(ratios):.3f}")
+
+
+def memory(bench):
+    for sizes in ("--seq 512 --hidden 1024 --heads 8 --ffn 2752 --vocab 8000",
+                  "--seq 1024 --hidden 2048 --heads 16 --ffn 5504 --vocab 16000",
+                  "--seq 2048 --hidden 4096 --heads 32 --ffn 11008 --vocab 32000"):
+        graph = bench.generate(f"llama-layer {sizes} --shards 4 --shard seq=4,heads=4,ffn=4,vocab=4")
+        text = json.loads(graph.read_text())
+        least = least_capacity(bench, graph, text)
+        free = bench.place(graph, "4xP100", "policy", "--finetune", 5)["makespan"]
+        text["constraints"] = {"memory": {f"gpu{d}": math.ceil(1.1 * least) for d in range(4)}}
+        graph.write_text(json.dumps(text))
+        for method in ("policy", "auto"):
+            tight = bench.place(graph, "4xP100", method, *(["--finetune", 5]), *(
+                ["--budget", 10] if method == "auto" else []))
+            peak = max(tight["peak_memory_bytes"].values())
+            bench.add(sizes=sizes, method=method, capacity=math.ceil(1.1 * least), peak=peak,
+                      fits=peak <= math.ceil(1.1 * least), unlimited=free, makespan=tight["makespan"],
+                      ratio=tight["makespan"] / free)
+
+
+def least_capacity(bench, graph, text):
+    """By bisection: the least capacity of four equal devices for which any method finds a placement."""
+    low, high = 0, sum(tensor["bytes"] for tensor in text["tensors"])
+    while high - low > 0.01 * high:
+        capacity = (low + high) // 2
+        limited = dict(text, constraints={"memory": {f"gpu{d}": capacity for d in range(4)}})
+        path = bench.folder / "limited.json"
+        path.write_text(json.dumps(limited))
+        try:
+            bench.place(path, "4xP100", "auto", "--budget", 2)
+            high = capacity
+        except RuntimeError:
+            low = capacity
+    return high
+
+
+def table(bench):
+    workloads = {"chainmm": "chainmm --size 10000 --shards {0} --shard i=4,j=2,k=2,l=2,m=4",
+                 "ffnn": "ffnn --shards {0} --shard batch=4,hidden=4,out=2",
+                 "llama-block": "llama-block --seq 4096 --shards {0} --shard seq=4,heads=2,ffn=2",
+                 "llama-layer": "llama-layer --seq 4096 --shards {0} --shard seq=4,heads=2,ffn=2,vocab=2"}
+    for machine in ("4xP100", "8xV100"):
+        for name, arguments in workloads.items():
+            graph = bench.generate(arguments.format(machine[0]))
+            for method in ("critical-path", "placeto", "gdp", "enumerative", "doppler-sim"):
+                for seed in range(1, bench.options.seeds + 1):
+                    began = time.monotonic()
+                    if method == "doppler-sim":
+                        _, result = bench.train(graph, machine, "--stages", "imitation,sim", "--episodes", 8000,
+                                                "--seed", seed)
+                        makespan = result["graphs"][0]["best"]
+                    else:
+                        budget = ["--budget", bench.options.budget] if method in ("placeto", "gdp") else []
+                        makespan = bench.place(graph, machine, method, "--seed", seed, *budget)["makespan"]
+                    bench.add(machine=machine, graph=name, method=method, seed=seed, makespan=1e3 * makespan,
+                              seconds=round(time.monotonic() - began, 2))
+    for machine in ("4xP100", "8xV100"):
+        for name in workloads:
+            print(f"{machine} {name:12}", end="")
+            for method in ("critical-path", "placeto", "gdp", "enumerative", "doppler-sim"):
+                times = [row["makespan"] for row in bench.rows
+                         if (row["machine"], row["graph"], row["method"]) == (machine, name, method)]
+                print(f"  {method} {statistics.mean(times):.2f} ± {statistics.stdev(times):.2f}", end="")
+            print()
+
+
+ABLATIONS = {
+    "dual": [], "sel-only": ["--model", "sel-only"], "plc-only": ["--model", "plc-only"], "joint": ["--model", "joint"],
+    "no messages": ["--message-rounds", "0"], "b-level priorities": ["--priorities", "b-level"],
+    "imitation first": ["--stages", "imitation,sim"], "imitation alone": ["--stages", "imitation",
+                                                                         "--imitation-episodes", "EPISODES"],
+    "gdp": ["--model", "gdp"],
+}
+
+
+def ablations(bench):
+    episodes = bench.options.episodes
+    for what, more in ABLATIONS.items():
+        for name in GRAPHS:
+            for seed in range(1, bench.options.seeds + 1):
+                arguments = [str(episodes) if word == "EPISODES" else word for word in more]
+                run, result = bench.train(bench.reference(name), "uniform:4", "--seed", seed, *(
+                    [] if what == "imitation alone" else ["--episodes", episodes]), *arguments)
+                placed = bench.place(bench.reference(name), "uniform:4", "policy", "--policy", run / "policy.json")
+                best = min(placed["makespan"], result["graphs"][0]["best"] or math.inf)
+                bench.add(what=what, graph=name, seed=seed, best=best, sampled=placed["makespan"],
+                          seconds=round(result["seconds"], 1))
+                if bench.options.curves:
+                    keep = pathlib.Path(bench.options.curves) / f"{what.replace(' ', '-')}.{name}.{seed}.csv"
+                    keep.write_text((run / "metrics.csv").read_text())
+    for what in ABLATIONS:
+        print(f"{what:20}", end="")
+        for name in GRAPHS:
+            best = [row["best"] for row in bench.rows if (row["what"], row["graph"]) == (what, name)]
+            print(f"  {name} {statistics.median(best):8.2f} (worst {max(best):8.2f})", end="")
+        print()
+
+
+EXPERIMENTS = {"single": single, "few-shot": few_shot, "transfer": transfer, "memory": memory, "table": table,
+               "ablations": ablations}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experiment", choices=EXPERIMENTS)
+    parser.add_argument("--dopp", default="build/release/dopp")
+    parser.add_argument("--reference", help="folder of the published graphs")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--episodes", type=int, default=20_000, help="of ablations")
+    parser.add_argument("--budget", type=float, default=20, help="seconds of placeto and gdp in `table`")
+    parser.add_argument("--finetune", type=float, default=5, help="seconds of few-shot's 10")
+    parser.add_argument("--curves", help="folder for the metrics of every ablation")
+    parser.add_argument("-o", "--output")
+    options = parser.parse_args()
+    options.dopp = str(pathlib.Path(options.dopp).resolve())
+    if options.experiment in ("single", "ablations") and not options.reference:
+        parser.error(f"{options.experiment} needs --reference FOLDER")
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(options, folder)
+        EXPERIMENTS[options.experiment](bench)
+        bench.write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
