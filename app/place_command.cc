@@ -61,6 +61,7 @@ void run(const PlaceRequest& request) {
   progress.say("looking at what limits it");
   const study::Limits limits = study::find_limits(*problem, result.placement);
   progress.finish();
+  if (!result.warning.empty()) print_warning(result.warning);
   if (!request.output.empty()) {
     write_output(request.output, placement_file(request, *problem, result));
     if (request.output == kStandardOutput) return;

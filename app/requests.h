@@ -155,6 +155,7 @@ struct TrainRequest {
   bool imitation = false, simulation = true;  // the stages
   bool paper = false;                         // the paper's recipe, but for what is given below
   std::optional<std::size_t> width, rounds, batch;
+  policy::FeatureSet without;
   std::optional<double> rate, last_rate;      // default of the last: a tenth of the first
   std::string start;                          // a policy file; empty: none
   std::optional<policy::Architecture> model;  // absent: that of `start`, or the plan's

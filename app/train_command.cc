@@ -102,6 +102,11 @@ std::string configuration_json(const TrainRequest& request) {
   json.field("model", policy::architecture_name(plan.architecture));
   json.field("priorities", policy::priorities_name(plan.priorities));
   json.field("width", plan.shape.width).field("message_rounds", plan.shape.rounds);
+  json.key("without").begin_array();
+  for (std::size_t f = 0; f < policy::kChoiceFeatures; ++f) {
+    if (plan.shape.without[f]) json.value(policy::choice_feature_name(f));
+  }
+  json.end_array();
   json.field("batch", plan.learner.batch).field("self_imitation", plan.learner.self_imitation);
   json.field("longest_gradient", plan.learner.longest_gradient);
   json.field("recipe", plan.learner.recipe == train::Recipe::kPaper ? "paper" : "batches");

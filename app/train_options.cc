@@ -42,6 +42,7 @@ void complete(TrainRequest& request) {
   }
   plan.shape.width = request.width.value_or(plan.shape.width);
   plan.shape.rounds = request.rounds.value_or(plan.shape.rounds);
+  plan.shape.without = request.without;
   plan.learner.batch = request.batch.value_or(plan.learner.batch);
   if (request.rate) plan.rates = {*request.rate, *request.rate / 10.0};
   if (request.last_rate) plan.rates.last = *request.last_rate;
@@ -132,6 +133,15 @@ void add_train_commands(CommandLine& line) {
   add_number<std::uint64_t>(
       *train, "--message-rounds", [request](std::uint64_t n) { request->rounds = n; }, 0, 16,
       "Rounds of message passing (default 3)", "N");
+  train
+      ->add_option_function<std::vector<std::string>>(
+          "--without",
+          [request](const std::vector<std::string>& names) {
+            request->without = policy::feature_set(names);
+          },
+          "Features of choices to leave out, to find out what they are worth (docs/learning.md)")
+      ->type_name("NAME,…")
+      ->delimiter(',');
   add_number<std::uint64_t>(
       *train, "--batch", [request](std::uint64_t n) { request->batch = n; }, 2, 4096,
       "Episodes for one update (default 16)", "N");

@@ -138,7 +138,7 @@ class Maker:
         for machine in machines:
             links = "free" if machine.startswith("uniform") or rng.random() < 0.25 else "channel"
             # Of what a list scheduler does as well there is enough in every graph.
-            if self.gain(graph, machine, links) > 1.03 or rng.random() < 0.3:
+            if self.gain(graph, machine, links) > 1.03 or rng.random() < 0.1:
                 lines.append(f"{graph} {machine} {links}")
         return lines
 
@@ -159,8 +159,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dopp", default="build/release/dopp")
     parser.add_argument("-o", "--output", required=True, help="folder of the training")
-    parser.add_argument("--episodes", type=int, default=2_000_000)
-    parser.add_argument("--problems", type=int, default=500)
+    parser.add_argument("--episodes", type=int, default=1_500_000)
+    parser.add_argument("--problems", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--threads", type=int, default=os.cpu_count())

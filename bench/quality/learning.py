@@ -100,12 +100,18 @@ def single(bench):
 def few_shot(bench):
     problems = []
     for workload in ("ffnn --train", "llama-block --seq 2048", "llama-layer --seq 2048", "llama-block --seq 512 --train",
-                     "llama-layer --seq 512"):
-        for machine in ("8xV100", "2xA100+2xT4", "4xP100"):
+                     "llama-layer --seq 512"):  # as planned
+        for machine in ("8xV100", "2xA100+2xT4"):
+            problems.append((f"{workload} --devices {machine}", machine))
+    for workload in ("ffnn --train --shard batch=4,hidden=4,out=2", "llama-block --seq 1200 --shard seq=4,heads=4,ffn=4",
+                     "llama-layer --seq 1200 --shard seq=4,heads=4,ffn=4,vocab=4",
+                     "llama-block --seq 1200 --train --shard seq=2,heads=4,ffn=4",
+                     "llama-layer --seq 600 --train --shard seq=2,heads=2,ffn=4,vocab=4"):  # as people write them
+        for machine in ("8xV100", "4xP100"):
             problems.append((f"{workload} --devices {machine}", machine))
     seed = 100
     for family in ("layered", "fork-join", "series-parallel", "cholesky", "fft"):
-        for nodes, ratio, machine in ((320, 2, "uniform:4"), (500, 1, "8xV100"), (900, 4, "uniform:8")):
+        for nodes, ratio, machine in ((500, 2, "8xV100"), (900, 4, "uniform:8")):
             seed += 1
             problems.append((f"random --family {family} --nodes {nodes} --ccr {ratio} --seed {seed}", machine))
     ratios = []
@@ -114,7 +120,7 @@ def few_shot(bench):
         budget = ["--budget", 10]
         search = bench.place(graph, machine, "lns", *budget)
         if search["nodes"] < 300:
-            continue
+            raise RuntimeError(f"{arguments}: only {search['nodes']} nodes")
         learned = bench.place(graph, machine, "auto", *budget, "--finetune", bench.options.finetune)
         ratios.append(learned["makespan"] / search["makespan"])
         bench.add(problem=arguments, machine=machine, nodes=search["nodes"], lns=search["makespan"],

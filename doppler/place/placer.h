@@ -42,6 +42,7 @@ struct PlaceResult {
   bool proved_optimal = false;    // by a method (exact); meeting a bound is judged elsewhere
   std::string prover = {};        // which method, where not this one
   std::string note;               // anything a person should know: "best of 50", "stopped early"
+  std::string warning = {};       // what makes the result doubtful
 };
 
 class Placer {

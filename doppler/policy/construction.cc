@@ -1,11 +1,15 @@
 #include "doppler/policy/construction.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 
+#include "doppler/base/error.h"
 #include "doppler/nn/lanes.h"
 #include "doppler/place/mean_costs.h"
 
@@ -41,8 +45,24 @@ std::string_view choice_feature_name(std::size_t feature) {
   return kNames[feature];
 }
 
-Construction::Construction(const NodeFeatures& nodes)
-    : nodes_(nodes), problem_(nodes.problem()), devices_(problem_.device_count()) {
+FeatureSet feature_set(std::span<const std::string> names) {
+  FeatureSet set;
+  for (const std::string& name : names) {
+    const auto found = std::find(kNames.begin(), kNames.end(), name);
+    if (found == kNames.end()) {
+      throw ParameterError(
+          fmt::format("there is no feature '{}'; there are: {}", name, fmt::join(kNames, ", ")));
+    }
+    set.set(static_cast<std::size_t>(found - kNames.begin()));
+  }
+  return set;
+}
+
+Construction::Construction(const NodeFeatures& nodes, FeatureSet without)
+    : nodes_(nodes),
+      problem_(nodes.problem()),
+      devices_(problem_.device_count()),
+      without_(without) {
   const std::size_t count = problem_.node_count();
   const double unit = nodes.time_unit();
   const place::MeanCosts costs(problem_);
@@ -240,6 +260,10 @@ void Construction::look(NodeId node) {
     row[13] = nearness_[d];
     row[14] = progress;
     row[15] = logs[7];
+  }
+  if (without_.none()) return;
+  for (std::size_t i = 0; i < features_.size(); ++i) {
+    if (without_[i % kChoiceFeatures]) features_[i] = 0.0f;
   }
 }
 

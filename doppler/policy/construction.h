@@ -7,8 +7,10 @@
 // Not thread safe; one object serves one placement after another without allocating.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,10 +21,16 @@ namespace doppler::policy {
 inline constexpr std::size_t kChoiceFeatures = 16;
 std::string_view choice_feature_name(std::size_t feature);
 
+// Features of a choice, by their positions.
+using FeatureSet = std::bitset<kChoiceFeatures>;
+// Throws ParameterError for a name that no feature has.
+FeatureSet feature_set(std::span<const std::string> names);
+
 class Construction {
  public:
-  // `nodes` must outlive this object.
-  explicit Construction(const NodeFeatures& nodes);
+  // `nodes` must outlive this object. `without`: features that are always zero, to find out what
+  // they are worth.
+  explicit Construction(const NodeFeatures& nodes, FeatureSet without = {});
 
   std::size_t device_count() const { return devices_; }
 
@@ -51,6 +59,7 @@ class Construction {
   const NodeFeatures& nodes_;
   const cost::Problem& problem_;
   const std::size_t devices_;
+  const FeatureSet without_;
   // Times in units of NodeFeatures::time_unit().
   std::vector<float> compute_;          // by node and column of the problem's table
   std::vector<float> edge_weight_;      // by edge: mean transfer time

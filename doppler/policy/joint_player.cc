@@ -11,7 +11,7 @@ namespace doppler::policy {
 
 template <class T>
 JointPlayer<T>::JointPlayer(const Network& network, const NodeFeatures& nodes)
-    : network_(network), nodes_(nodes), construction_(nodes) {}
+    : network_(network), nodes_(nodes), construction_(nodes, network.shape().without) {}
 
 template <class T>
 void JointPlayer<T>::begin() {

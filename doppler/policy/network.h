@@ -33,6 +33,7 @@ struct NetworkShape {
   std::size_t rounds = 3;  // of message passing; 0: none
   // Of models with an output for each device: for how many; 0: any number.
   std::size_t devices = 0;
+  FeatureSet without = {};  // of choices
 
   friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
 };

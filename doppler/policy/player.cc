@@ -29,7 +29,10 @@ std::size_t ChoiceRecord<T>::bytes(std::size_t steps, std::size_t devices, std::
 
 template <class T>
 Player<T>::Player(const Network& network, const NodeFeatures& nodes, DualDesign design)
-    : network_(network), nodes_(nodes), design_(design), construction_(nodes) {
+    : network_(network),
+      nodes_(nodes),
+      design_(design),
+      construction_(nodes, network.shape().without) {
   const std::size_t devices = construction_.device_count(), width = network.shape().width;
   scores_.resize(devices);
   shares_.resize(devices * width);

@@ -30,7 +30,8 @@ struct NamedRange {
   double margin;  // beyond the range that still counts as seen
 };
 constexpr NamedRange kRanges[] = {
-    {"log_nodes", "number of nodes", &Domain::log_nodes, 0.7},
+    // Ten times as many are no trouble: bench/quality/policy.py.
+    {"log_nodes", "number of nodes", &Domain::log_nodes, 2.5},
     {"log_devices", "number of devices", &Domain::log_devices, 0.7},
     {"traffic", "share of traffic", &Domain::traffic, 0.5},
     {"parallelism", "parallelism", &Domain::parallelism, 0.7},
@@ -63,6 +64,10 @@ std::uint64_t checksum(const Policy& policy) {
   Hasher hasher;
   hasher.add(static_cast<std::uint64_t>(policy.shape.width));
   hasher.add(static_cast<std::uint64_t>(policy.shape.rounds));
+  // Files from before there was a choice have the same sum.
+  if (policy.shape.without.any()) {
+    hasher.add(static_cast<std::uint64_t>(policy.shape.without.to_ullong()));
+  }
   // As it was when there was one model.
   if (policy.architecture != Architecture::kDual) {
     hasher.add_bytes(architecture_name(policy.architecture));
@@ -110,6 +115,13 @@ std::string write_policy_json(const Policy& policy) {
   json.field("priorities", priorities_name(policy.priorities));
   json.key("network").begin_object(JsonLayout::kCompact);
   json.field("width", policy.shape.width).field("rounds", policy.shape.rounds);
+  if (policy.shape.without.any()) {
+    json.key("without").begin_array();
+    for (std::size_t f = 0; f < kChoiceFeatures; ++f) {
+      if (policy.shape.without[f]) json.value(choice_feature_name(f));
+    }
+    json.end_array();
+  }
   if (policy.shape.devices > 0) json.field("devices", policy.shape.devices);
   json.end_object();
   if (!policy.domain.empty) {
@@ -158,6 +170,17 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
     if (key == "network") {
       read_json_object(reader, "the network", [&](const std::string& size) {
         if (size == "width") return policy.shape.width = reader.unsigned_integer(kWidest), true;
+        if (size == "without") {
+          std::vector<std::string> names;
+          reader.begin_array();
+          while (reader.next_element()) names.push_back(reader.string());
+          try {
+            policy.shape.without = feature_set(names);
+          } catch (const ParameterError& error) {
+            reader.fail(error.what());
+          }
+          return true;
+        }
         if (size == "rounds")
           return policy.shape.rounds = reader.unsigned_integer(kMostRounds), true;
         if (size == "devices")

@@ -11,7 +11,7 @@ namespace doppler::policy {
 
 template <class T>
 StepwisePlayer<T>::StepwisePlayer(const Network& network, const NodeFeatures& nodes)
-    : network_(network), nodes_(nodes), construction_(nodes) {
+    : network_(network), nodes_(nodes), construction_(nodes, network.shape().without) {
   const std::size_t devices = construction_.device_count(), width = network.shape().width;
   features_.resize(devices * kChoiceFeatures);
   shares_.resize(devices * width);

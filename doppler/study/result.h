@@ -29,6 +29,7 @@ struct Result {
   bool timed = false;             // a clock, not a count of evaluations, ended the search
   bool interrupted = false;       // the caller asked to stop; this is the best until then
   std::string note = {};          // the method's own remark
+  std::string warning = {};       // what makes the placement doubtful
 
   // Where the objective is another: the best nominal makespan that a short search of the same
   // method found, to say what the objective costs nominally.

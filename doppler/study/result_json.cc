@@ -54,7 +54,8 @@ void write_result(JsonWriter& json, const cost::Problem& problem, const Result& 
       .field("seconds", result.seconds)
       .field("evaluations", result.evaluations)
       .field("interrupted", result.interrupted)
-      .field("note", std::string_view(result.note));
+      .field("note", std::string_view(result.note))
+      .field("warning", std::string_view(result.warning));
   write_by_device(json, problem, "peak_memory_bytes", result.figures.peak_memory_bytes);
   json.field("bytes_moved", result.figures.bytes_moved);
 }

@@ -113,6 +113,7 @@ Result run_method(const cost::Problem& problem, const place::Placer& method,
   result.evaluations = placed.evaluations;
   result.interrupted = request.stop.interrupted();
   result.note = std::move(placed.note);
+  result.warning = std::move(placed.warning);
   measure(problem, settings.threads, result);
   if (placed.proved_optimal && settings.objective == schedule::Objective::kNominal) {
     result.bound = {.name = placed.prover.empty() ? result.method : placed.prover,

@@ -55,8 +55,8 @@ class PolicyPlacer final : public place::Placer {
         .evaluations = played,
         .note = fmt::format("best of {} samples", settings_.samples)};
     if (const std::string strange = policy->domain.stranger(task.nodes()); !strange.empty()) {
-      result.note +=
-          fmt::format("; the policy was not trained on the like of this problem's {}", strange);
+      result.warning =
+          fmt::format("the policy was not trained on the like of this problem's {}", strange);
     }
     return result;
   }

@@ -60,6 +60,7 @@ std::uint64_t TrainingPlan::hash() const {
   hasher.add(architecture);
   hasher.add(static_cast<std::uint64_t>(shape.width));
   hasher.add(static_cast<std::uint64_t>(shape.rounds));
+  hasher.add(static_cast<std::uint64_t>(shape.without.to_ullong()));
   hasher.add(static_cast<std::uint64_t>(shape.devices));
   hasher.add(priorities);
   hasher.add(imitation_episodes);

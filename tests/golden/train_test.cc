@@ -33,6 +33,18 @@ TEST(Train, LeavesAFolderWhosePolicyPlaces) {
   EXPECT_LT(json_number(placed.out, {"makespan"}), json_number(random.out, {"makespan"}));
 }
 
+TEST(Train, WarnsOfProblemsUnlikeThoseOfTheTraining) {
+  const Workspace files;
+  make_graph(files);
+  ASSERT_EQ(files.dopp(std::string(kTrain) + "--episodes 32 -o run").exit_code, 0);
+  const std::string place = "place g.json --method policy --policy run/policy.json ";
+  EXPECT_EQ(files.dopp(place + "--devices uniform:3").err, "");
+  const Outcome strange = files.dopp(place + "--devices uniform:64");
+  EXPECT_EQ(strange.exit_code, 0);
+  EXPECT_THAT(strange.err, AllOf(StartsWith("dopp: warning: the policy was not trained on"),
+                                 HasSubstr("number of devices")));
+}
+
 TEST(Train, TakesItsProblemsFromAList) {
   const Workspace files;
   make_graph(files);
@@ -47,6 +59,21 @@ TEST(Train, TakesItsProblemsFromAList) {
   EXPECT_THAT(files.dopp(train + "--list list.txt -o next").err, HasSubstr("nothing to train on"));
   EXPECT_THAT(files.dopp(train + "--list list.txt g.json -o next").err, HasSubstr("say either"));
   EXPECT_THAT(files.dopp(train + "g.json -o next").err, HasSubstr("say either"));
+}
+
+TEST(Train, LeavesFeaturesOut) {
+  const Workspace files;
+  make_graph(files);
+  const std::string train = std::string(kTrain) + "--episodes 32 ";
+  const Outcome trained = files.dopp(train + "--without compute,load -o run");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_THAT(files.read("run/policy.json"),
+              HasSubstr("\"without\": [\"load\", \"compute\"]"));
+  EXPECT_EQ(files.dopp("place g.json --devices uniform:3 --method policy --policy run/policy.json")
+                .exit_code,
+            0);
+  EXPECT_THAT(files.dopp(train + "--without colour -o next").err,
+              HasSubstr("there is no feature 'colour'; there are: start, end,"));
 }
 
 TEST(Train, TrainsByThePapersRecipe) {

@@ -42,7 +42,9 @@ TEST(Player, GradientsAreThoseOfFiniteDifferences) {
     const DualDesign design = kDesigns[seed % 4];
     const auto problem = test::random_problem(2 + seed % 12, seed);
     const NodeFeatures nodes(*problem);
-    const Network network({.width = 4, .rounds = seed % 3});
+    const Network network({.width = 4,
+                           .rounds = seed % 3,
+                           .without = seed % 7 == 0 ? FeatureSet(0b1010) : FeatureSet()});
     std::vector<double> parameters = random_parameters(network, seed);
     const Episode episode = played(network, nodes, parameters, seed, design);
     const Stakes stakes{.sel = 0.7, .plc = -1.3, .entropy = seed % 5 == 0 ? 0.9 : 0.0};
