@@ -67,8 +67,7 @@ TEST(Train, LeavesFeaturesOut) {
   const std::string train = std::string(kTrain) + "--episodes 32 ";
   const Outcome trained = files.dopp(train + "--without compute,load -o run");
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
-  EXPECT_THAT(files.read("run/policy.json"),
-              HasSubstr("\"without\": [\"load\", \"compute\"]"));
+  EXPECT_THAT(files.read("run/policy.json"), HasSubstr("\"without\": [\"load\", \"compute\"]"));
   EXPECT_EQ(files.dopp("place g.json --devices uniform:3 --method policy --policy run/policy.json")
                 .exit_code,
             0);
