@@ -6,13 +6,15 @@
 Makes its problems itself, at random but the same for a seed: the four workloads at many sizes and
 shardings, forward and training, with costs that follow from the devices or are given; random graphs of
 every family; machines of one sort and mixed ones, links slow and fast, shared and free. The same seed and
-number of episodes give the same policy, bit for bit, on one sort of CPU. RUN/policy.json is the result; copy
-it to policies/default.json to ship it.
+number of episodes give the same policy, bit for bit, on one sort of CPU. RUN/policy.json is the result and
+RUN/log.csv how it went; copy them to policies/default.json and policies/log.csv to ship it.
 """
 
 import argparse
 import concurrent.futures
+import csv
 import json
+import math
 import os
 import pathlib
 import random
@@ -21,10 +23,16 @@ import tempfile
 
 # Seeds of graphs in tests and benchmarks are small numbers; those of training are not.
 FIRST_SEED = 7_000_000
-MACHINES = ["2xP100", "3xP100", "4xP100", "4xV100", "8xV100", "4xA100", "6xA100", "8xA100", "2n4xA100", "2n8xA100",
-            "8xH100", "4xT4", "2xA100+2xT4", "4xA100+4xT4", "2xV100+4xP100", "4xA100+2xT4", "2xH100+4xV100"]
+MACHINES = ["2xP100", "3xP100", "4xP100", "4xV100", "8xV100", "4xA100", "6xA100", "8xA100", "16xA100", "2n4xA100",
+            "2n8xA100", "8xH100", "4xT4", "8xT4", "4xA10"]
+MIXED = ["P100", "V100", "A100", "H100", "T4", "L4"]
 FAMILIES = ["layered", "fork-join", "series-parallel", "cholesky", "fft"]
-MOST_NODES = 400
+MOST_NODES = 1500
+# Beyond this many nodes a graph is kept the more seldom the larger it is, so that no size takes most of the time.
+USUAL_NODES = 300
+# Problems where search gains less than this over list scheduling are easy; that share of them is kept.
+LEAST_GAIN = 0.03
+EASY_SHARE = 0.2
 # The sharding of chainmm in the published reference graph, which is kept for measuring.
 REFERENCE_CHAINMM = {"i": 4, "j": 2, "k": 2, "l": 2, "m": 4}
 
@@ -33,7 +41,15 @@ def log_uniform(rng, low, high):
     return low * (high / low) ** rng.random()
 
 
-def workload(rng):
+def machine(rng):
+    """Devices of one sort or, as often as not, of two."""
+    if rng.random() < 0.5:
+        return rng.choice(MACHINES)
+    fast, slow = rng.sample(MIXED, 2)
+    return f"{rng.choice([1, 2, 2, 4, 4, 6])}x{fast}+{rng.choice([1, 2, 2, 4, 4, 6])}x{slow}"
+
+
+def workload(rng, planned_for):
     """Arguments of `graph generate` for one of the workloads, of random size and sharding."""
     name = rng.choice(["chainmm", "ffnn", "llama-block", "llama-layer"])
     parts = lambda *choices: rng.choice(choices)
@@ -55,9 +71,14 @@ def workload(rng):
         if name == "llama-layer":
             sizes += ["--vocab", str(480 * rng.randint(8, 64))]
             split["vocab"] = parts(1, 2, 4, 6)
-    arguments = [name, *sizes, "--shards", str(parts(2, 3, 4, 6, 8, 12, 16))]
-    if rng.random() < 0.7:  # else planned
-        arguments += ["--shard", ",".join(f"{dim}={n}" for dim, n in split.items() if n > 1) or "batch=1"]
+    arguments = [name, *sizes]
+    if rng.random() < 0.6:
+        arguments += ["--shards", str(parts(2, 3, 4, 6, 8, 12, 16)),
+                      "--shard", ",".join(f"{dim}={n}" for dim, n in split.items() if n > 1) or "batch=1"]
+    elif planned_for and rng.random() < 0.5:
+        arguments += ["--devices", planned_for]
+    else:
+        arguments += ["--shards", str(parts(2, 3, 4, 6, 8, 12, 16))]
     if rng.random() < 0.25:
         arguments.append("--train")
     return arguments
@@ -92,31 +113,32 @@ class Maker:
     def run(self, *arguments):
         return subprocess.run([self.dopp, *arguments], check=True, cwd=self.folder, capture_output=True).stdout
 
-    def machine(self, rng, name):
-        """A machine as it is, or the same behind slower links."""
-        spec = rng.choice(MACHINES)
-        if rng.random() < 0.6:
-            return spec
-        machine = json.loads(self.run("devices", "show", spec, "--json"))
+    def behind_slower_links(self, rng, spec, name):
+        """The same machine in a file."""
+        text = json.loads(self.run("devices", "show", spec, "--json"))
         factor = log_uniform(rng, 2, 32)
-        for channel in machine["channels"]:
+        for channel in text["channels"]:
             channel["bandwidth"] /= factor
-        (self.folder / name).write_text(json.dumps(machine))
+        (self.folder / name).write_text(json.dumps(text))
         return name
 
-    def gain(self, graph, machine, links):
+    def gain(self, graph, devices, links):
         """How much longer a list scheduler's placement takes than one that was searched for."""
         place = lambda method, *more: json.loads(self.run(
-            "place", graph, "--devices", machine, "--links", links, "--threads", "1", "--method", method, *more,
-            "--json"))["makespan"]
-        return min(place("heft"), place("critical-path")) / place("lns", "--evaluations", "10000")
+            "place", graph, "--devices", devices, "--links", links, "--threads", "1", "--method", method, *more,
+            "--json"))
+        listed = [place("heft"), place("critical-path")]
+        if min(found["gap"] for found in listed) < LEAST_GAIN:
+            return 1.0
+        return min(found["makespan"] for found in listed) / place("lns", "--evaluations", "3000")["makespan"]
 
     def problems(self, number):
         """Up to two lines for `dopp train --list`, with one graph."""
         rng = random.Random(f"{self.seed}/{number}")
         kind = rng.random()
         graph = f"{number:05}.json"
-        arguments = workload(rng) if kind < 0.65 else [
+        devices = machine(rng)
+        arguments = workload(rng, devices if kind >= 0.3 else None) if kind < 0.7 else [
             "random", "--family", rng.choice(FAMILIES), "--nodes", str(round(log_uniform(rng, 20, MOST_NODES))),
             "--ccr", f"{log_uniform(rng, 0.1, 10):.3g}", "--seed", str(FIRST_SEED + 100_000 * self.seed + number)]
         try:
@@ -124,7 +146,8 @@ class Maker:
         except subprocess.CalledProcessError:
             return []  # more parts than there are rows
         text = json.loads((self.folder / graph).read_text())
-        if not 10 <= len(text["nodes"]) <= MOST_NODES:
+        nodes = len(text["nodes"])
+        if not 10 <= nodes <= MOST_NODES or rng.random() * nodes > USUAL_NODES:
             return []
         uniform = lambda: f"uniform:{rng.choice([2, 3, 4, 4, 5, 6, 8, 8, 12, 16])}"
         if kind < 0.3:
@@ -132,14 +155,15 @@ class Maker:
             (self.folder / graph).write_text(json.dumps(text))
             machines = [uniform(), uniform()]
         else:
-            machines = [self.machine(rng, f"machine{number:05}.json"),
-                        rng.choice(MACHINES) if kind < 0.65 else uniform()]
+            machines = [devices, machine(rng) if kind < 0.7 else uniform()]
+            if rng.random() < 0.4:
+                machines[0] = self.behind_slower_links(rng, devices, f"machine{number:05}.json")
         lines = []
-        for machine in machines:
-            links = "free" if machine.startswith("uniform") or rng.random() < 0.25 else "channel"
+        for machine_or_file in machines:
+            links = "free" if machine_or_file.startswith("uniform") or rng.random() < 0.25 else "channel"
             # Of what a list scheduler does as well there is enough in every graph.
-            if self.gain(graph, machine, links) > 1.03 or rng.random() < 0.1:
-                lines.append(f"{graph} {machine} {links}")
+            if self.gain(graph, machine_or_file, links) > 1 + LEAST_GAIN or rng.random() < EASY_SHARE:
+                lines.append(f"{graph} {machine_or_file} {links}")
         return lines
 
 
@@ -155,12 +179,28 @@ def make_list(maker, count, threads):
     return lines[:count]
 
 
+def write_log(run):
+    """A hundredth of the training in a line: how far the means of its batches are above the best ever found."""
+    with (run / "metrics.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    best = {row["task"]: float(row["best_so_far"]) for row in rows}
+    with (run / "log.csv").open("w") as file:
+        file.write("episodes,seconds,rate,mean_over_best\n")
+        for i in range(100):
+            part = rows[i * len(rows) // 100:(i + 1) * len(rows) // 100]
+            logs = [math.log(float(row["mean"]) / best[row["task"]]) for row in part
+                    if math.isfinite(float(row["mean"]))]
+            if logs:
+                file.write(f"{part[-1]['episodes']},{part[-1]['seconds']},{part[-1]['rate']},"
+                           f"{math.exp(sum(logs) / len(logs)):.4f}\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dopp", default="build/release/dopp")
     parser.add_argument("-o", "--output", required=True, help="folder of the training")
     parser.add_argument("--episodes", type=int, default=1_500_000)
-    parser.add_argument("--problems", type=int, default=400)
+    parser.add_argument("--problems", type=int, default=1200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
@@ -174,6 +214,7 @@ def main():
                         "64", "--rate", "0.004", "--last-rate", "0.00004", "--threads", str(options.threads),
                         "--seed", str(options.seed), "-o", str(pathlib.Path(options.output).resolve()),
                         *(["--resume"] if options.resume else [])], check=True, cwd=folder)
+    write_log(pathlib.Path(options.output))
 
 
 if __name__ == "__main__":

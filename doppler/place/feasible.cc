@@ -16,8 +16,11 @@ using schedule::Placement;
 
 // Rounds of moves without progress before giving up on a starting point.
 constexpr int kPatience = 20;
-// Single moves tried at the end, in simulated nodes: a second or two of work.
-constexpr std::size_t kSingleMoveBudget = 5'000'000;
+// Steps of the walk in the end, in simulated nodes: a second or two of work.
+constexpr std::size_t kWalkBudget = 4'000'000;
+constexpr std::size_t kMostSteps = 20'000;
+// Steps that the walk looks back for what is acceptable.
+constexpr std::size_t kLateness = 30;
 
 void move_unit(const cost::Problem& problem, std::uint32_t unit, DeviceId to,
                Placement& placement) {
@@ -41,6 +44,7 @@ class MemoryRepair {
     if (best_excess_ > 0.0) improve_from(in_topological_order(given));
     if (best_excess_ > 0.0) improve_from(spread());
     if (best_excess_ > 0.0) improve_from(packed());
+    if (best_excess_ > 0.0) walk();
     Repair repair;
     repair.excess_bytes = gauge_.excess_bytes(best_);
     repair.explanation = gauge_.explain();
@@ -69,7 +73,6 @@ class MemoryRepair {
       if (excess == 0.0) return;
       relieve(placement);
     }
-    try_single_moves();
   }
 
   // Moves enough off every overfull device at once, judged by the peaks just measured.
@@ -89,28 +92,69 @@ class MemoryRepair {
     }
   }
 
-  // One unit at a time from the best so far, each move simulated, while the budget lasts.
-  void try_single_moves() {
-    std::size_t tries = std::max<std::size_t>(kSingleMoveBudget / problem_.node_count(), 10);
-    for (bool progress = true; progress && best_excess_ > 0.0;) {
-      progress = false;
-      gauge_.excess_bytes(best_);
-      measure_room();
-      const auto from = DeviceId::of(std::min_element(room_.begin(), room_.end()) - room_.begin());
-      for (const Candidate& candidate : candidates(from, best_)) {
-        for (const DeviceId to : problem_.allowed_devices(problem_.unit(candidate.unit).front())) {
-          if (to == from || room_[to.index()] <= 0.0) continue;
-          if (tries-- == 0) return;
-          Placement moved = best_;
-          move_unit(problem_, candidate.unit, to, moved);
-          if (keep_if_better(moved, gauge_.excess_bytes(moved))) {
-            progress = true;
-            break;
-          }
-        }
-        if (progress) break;
+  // Moves a unit off an overfull device, or swaps it for one that is elsewhere, from the best so
+  // far, each time simulated, while the budget lasts. What comes of it is kept where it is no worse
+  // than what was kept some steps ago (late acceptance, Burke and Bykov 2017): memory that is just
+  // enough is often reached only by way of a little less.
+  void walk() {
+    const std::size_t steps =
+        std::clamp<std::size_t>(kWalkBudget / problem_.node_count(), 10, kMostSteps);
+    Placement current = best_, changed = best_;
+    double excess = best_excess_;
+    std::vector<double> late(kLateness, excess);
+    std::vector<Candidate> found;
+    for (std::size_t step = 0; step < steps && best_excess_ > 0.0; ++step) {
+      if (found.empty()) {
+        gauge_.excess_bytes(current);
+        found = candidates_of_overfull(current);
+        if (found.empty()) return;
       }
+      const std::uint32_t unit = found[rng_.below(static_cast<std::uint32_t>(found.size()))].unit;
+      const DeviceId from = device_of(unit, current);
+      const auto devices = problem_.allowed_devices(problem_.unit(unit).front());
+      DeviceId to = devices[rng_.below(static_cast<std::uint32_t>(devices.size()))];
+      std::uint32_t other = unit;
+      if (rng_.chance(0.2)) {
+        other = rng_.below(static_cast<std::uint32_t>(problem_.unit_count()));
+        to = device_of(other, current);
+        if (!problem_.allowed(problem_.unit(unit).front(), to) ||
+            !problem_.allowed(problem_.unit(other).front(), from)) {
+          continue;
+        }
+      }
+      if (to == from) continue;
+      move_unit(problem_, other, from, changed);
+      move_unit(problem_, unit, to, changed);
+      const double now = gauge_.excess_bytes(changed);
+      double& before = late[step % kLateness];
+      if (now <= excess || now <= before) {
+        move_unit(problem_, other, from, current);
+        move_unit(problem_, unit, to, current);
+        excess = now;
+        keep_if_better(current, excess);
+        found.clear();
+      } else {
+        move_unit(problem_, other, to, changed);
+        move_unit(problem_, unit, from, changed);
+      }
+      before = std::min(before, excess);
     }
+  }
+
+  DeviceId device_of(std::uint32_t unit, const Placement& placement) const {
+    return placement.device[problem_.unit(unit).front().index()];
+  }
+
+  // REQUIRES: the placement was measured last.
+  std::vector<Candidate> candidates_of_overfull(const Placement& placement) {
+    measure_room();
+    std::vector<Candidate> found;
+    for (std::size_t d = 0; d < room_.size(); ++d) {
+      if (room_[d] >= 0.0) continue;
+      const std::vector<Candidate> here = candidates(DeviceId::of(d), placement);
+      found.insert(found.end(), here.begin(), here.end());
+    }
+    return found;
   }
 
   void measure_room() {

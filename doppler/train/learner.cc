@@ -23,10 +23,14 @@ schedule::Placement Task::placement_of(const policy::Episode& episode) const {
   return {.device = episode.device, .priority = nodes_.b_levels()};
 }
 
-void Task::offer(const policy::Episode& episode, double time) {
-  if (!(time < best_time_)) return;
-  best_time_ = time;
-  best_ = episode;
+void Task::offer(const policy::Episode& episode, double time, double excess_bytes) {
+  if (time < best_time_) {
+    best_time_ = time;
+    best_ = episode;
+  } else if (!std::isfinite(best_time_) && excess_bytes < least_excess_bytes_) {
+    least_excess_bytes_ = excess_bytes;
+    closest_ = episode;
+  }
 }
 
 void Task::need_scorers(std::size_t threads) {
@@ -71,14 +75,16 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
   task.need_scorers(threads_for(count));
   episodes_.resize(std::max(episodes_.size(), count));
   times_.resize(count);
+  excess_bytes_.resize(count);
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
     Rng rng = Rng::stream(seed, i);
     task.actor_->play(thread, i, decoding(i), rng, episodes_[i]);
     place::Scorer& scorer = *task.scorers_[thread];
     scorer.set_samples(seed);
     times_[i] = scorer.score(task.placement_of(episodes_[i]), cost::kInfinity);
+    excess_bytes_[i] = std::isfinite(times_[i]) ? 0.0 : scorer.excess_bytes();
   });
-  for (std::size_t i = 0; i < count; ++i) task.offer(episodes_[i], times_[i]);
+  for (std::size_t i = 0; i < count; ++i) task.offer(episodes_[i], times_[i], excess_bytes_[i]);
 }
 
 std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
@@ -98,17 +104,26 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
                [](double time) { return std::isfinite(time); });
   BatchReport report{.mean = cost::kInfinity, .best = cost::kInfinity};
   report.misfits = count - fitting.size();
-  if (fitting.empty()) return report;
-  const double worst = *std::max_element(fitting.begin(), fitting.end());
-  const double mean =
-      std::accumulate(fitting.begin(), fitting.end(), 0.0) / static_cast<double>(fitting.size());
-  // What does not fit counts as somewhat worse than the worst that does.
+  double worst = 1.0;
+  if (!fitting.empty()) {
+    worst = *std::max_element(fitting.begin(), fitting.end());
+    report.best = *std::min_element(fitting.begin(), fitting.end());
+    report.mean =
+        std::accumulate(fitting.begin(), fitting.end(), 0.0) / static_cast<double>(fitting.size());
+  }
+  // What does not fit counts as worse than the worst that does, the more so the more is missing.
   constexpr double kMisfit = 1.2;
+  double capacity = 0.0;
+  for (std::size_t d = 0; d < task.problem().device_count(); ++d) {
+    capacity += task.problem().capacity_bytes(DeviceId::of(d));
+  }
   double sum = 0.0, squares = 0.0;
   std::vector<double> values = times_;
-  for (double& value : values) {
-    if (!std::isfinite(value)) value = kMisfit * worst;
-    sum += value;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!std::isfinite(values[i])) {
+      values[i] = worst * (kMisfit + excess_bytes_[i] / std::max(1.0, capacity));
+    }
+    sum += values[i];
   }
   const double centre = sum / static_cast<double>(count);
   for (const double value : values) squares += (value - centre) * (value - centre);
@@ -127,8 +142,6 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
     stakes.push_back(settings_.self_imitation * static_cast<double>(count));
   }
   const BatchReport stepped = step(task, episodes, stakes, played, rate);
-  report.mean = mean;
-  report.best = *std::min_element(fitting.begin(), fitting.end());
   report.gradient_length = stepped.gradient_length;
   report.log_probability = stepped.log_probability;
   return report;

@@ -5,6 +5,7 @@
 // results are the same bits on any number of threads.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -41,8 +42,13 @@ class Task {
   const MeanTime& mean_time() const { return mean_time_; }
   void set_mean_time(const MeanTime& mean) { mean_time_ = mean; }
   schedule::Placement placement_of(const policy::Episode& episode) const;
-  // Keeps the episode where it is the best so far.
-  void offer(const policy::Episode& episode, double time);
+  // Of the best episode or, where none fitted into memory, of that which came closest. REQUIRES:
+  // there was one.
+  schedule::Placement placement() const {
+    return placement_of(std::isfinite(best_time_) ? best_ : closest_);
+  }
+  // Keeps the episode where it is the best so far or, as long as none fits, the closest to fitting.
+  void offer(const policy::Episode& episode, double time, double excess_bytes = 0.0);
 
  private:
   friend class Learner;
@@ -56,6 +62,8 @@ class Task {
   std::vector<std::unique_ptr<place::Scorer>> scorers_;  // by thread
   policy::Episode best_;
   double best_time_ = cost::kInfinity;
+  policy::Episode closest_;
+  double least_excess_bytes_ = cost::kInfinity;
   MeanTime mean_time_;
 };
 
@@ -95,8 +103,6 @@ class Learner {
   // many choices must be right together, chances as they were learnt are too wild. Times by
   // episode; what is best goes to the task.
   std::vector<double> sample(Task& task, std::size_t count, std::uint64_t seed);
-  // Of what was played last. REQUIRES: something was.
-  const policy::Episode& last_episode() const { return episodes_[times_.size() - 1]; }
   // Learns from a batch which episodes were better than its mean (REINFORCE; advantages in units of
   // the batch's standard deviation).
   BatchReport reinforce(Task& task, std::uint64_t seed, double rate);
@@ -125,7 +131,7 @@ class Learner {
   std::vector<float> gradients_;
   // By episode of the batch.
   std::vector<policy::Episode> episodes_;
-  std::vector<double> times_;
+  std::vector<double> times_, excess_bytes_;
   std::vector<policy::LogProbability> log_probabilities_;
 };
 

@@ -46,12 +46,8 @@ class PolicyPlacer final : public place::Placer {
     }
     learner.sample(task, settings_.samples, request.seed);
     played += settings_.samples;
-    const policy::Episode& episode = task.best();
-    // Where no sample fits the last one is as good as any to repair.
-    schedule::Placement placement =
-        task.placement_of(std::isfinite(task.best_time()) ? episode : learner.last_episode());
     place::PlaceResult result{
-        .placement = place::make_feasible(problem, std::move(placement), request.seed),
+        .placement = place::make_feasible(problem, task.placement(), request.seed),
         .evaluations = played,
         .note = fmt::format("best of {} samples", settings_.samples)};
     if (const std::string strange = policy->domain.stranger(task.nodes()); !strange.empty()) {

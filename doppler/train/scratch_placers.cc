@@ -63,13 +63,9 @@ class ScratchPlacer final : public place::Placer {
     if (request.max_evaluations != 0 && !is_done() && has_room(1)) {
       sample(request.max_evaluations / runs - episodes);
     }
-    const bool fits = std::isfinite(task.best_time());
-    // Where nothing fits the last one is as good as any to repair.
-    return {
-        .placement = place::make_feasible(
-            problem, task.placement_of(fits ? task.best() : learner.last_episode()), request.seed),
-        .evaluations = episodes * runs,
-        .note = fmt::format("best of {} episodes", episodes)};
+    return {.placement = place::make_feasible(problem, task.placement(), request.seed),
+            .evaluations = episodes * runs,
+            .note = fmt::format("best of {} episodes", episodes)};
   }
 
  private:

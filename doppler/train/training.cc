@@ -206,7 +206,9 @@ void Training::restore(TrainingState state) {
   updates_ = state.updates;
   rollbacks_ = state.rollbacks;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    tasks_[i]->offer(state.best_episodes[i], state.best_times[i]);
+    if (std::isfinite(state.best_times[i])) {
+      tasks_[i]->offer(state.best_episodes[i], state.best_times[i]);
+    }
     tasks_[i]->set_mean_time(state.mean_times[i]);
   }
 }

@@ -150,6 +150,27 @@ TEST_F(Place, BadOutputLeavesNothingBehind) {
   }
 }
 
+// A tenth more than the least that any method is known to need: moving what is largest at the peak
+// to where there is room, and single moves for the better, end short of it.
+TEST_F(Place, EveryMethodFindsAPlacementWhereMemoryIsTight) {
+  ASSERT_EQ(files_
+                .dopp("graph generate llama-layer --seq 512 --hidden 1024 --heads 8 --ffn 2752 "
+                      "--vocab 8000 --shards 4 --shard seq=4,heads=4,ffn=4,vocab=4 -o tight.json")
+                .exit_code,
+            0);
+  std::string text = files_.read("tight.json");
+  const std::string capacity = std::to_string(77 << 19);  // 38.5 MiB
+  text.insert(text.rfind('}'), R"(, "constraints": {"memory": {"gpu0": )" + capacity +
+                                   R"(, "gpu1": )" + capacity + R"(, "gpu2": )" + capacity +
+                                   R"(, "gpu3": )" + capacity + "}}");
+  files_.write("tight.json", text);
+  for (const std::string method : {"heft", "critical-path", "metis", "policy --samples 4"}) {
+    const Outcome placed =
+        files_.dopp("place tight.json --devices 4xP100 --json --method " + method);
+    EXPECT_EQ(placed.exit_code, 0) << method << ": " << placed.err;
+  }
+}
+
 // Every node on one of two devices of 1 byte each; a's output has 8.
 TEST_F(Place, WhatDoesNotFitFailsWithOne) {
   files_.write("big.json", R"({"format": "doppler.graph", "version": 1,

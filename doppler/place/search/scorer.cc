@@ -1,5 +1,7 @@
 #include "doppler/place/search/scorer.h"
 
+#include <algorithm>
+
 #include "doppler/sim/figures.h"
 
 namespace doppler::place {
@@ -50,7 +52,8 @@ bool Scorer::fits(const schedule::Placement& placement) {
   ++evaluations_;
   simulator_.timeline(placement, {}, timeline_);
   meter_.measure(timeline_);
-  return meter_.excess_bytes() <= 0.0;
+  excess_bytes_ = std::max(0.0, meter_.excess_bytes());
+  return excess_bytes_ == 0.0;
 }
 
 }  // namespace doppler::place

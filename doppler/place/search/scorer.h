@@ -32,6 +32,9 @@ class Scorer {
   // The same over more runs, for the objectives that are means.
   double validate(const schedule::Placement& placement, std::uint64_t seed, double cutoff);
 
+  // What was too much of the placement that was scored last; zero where it fits.
+  double excess_bytes() const { return excess_bytes_; }
+
   bool stochastic() const { return objective_ != schedule::Objective::kNominal; }
   // Simulated runs so far, cut-off ones included.
   std::uint64_t evaluations() const { return evaluations_; }
@@ -49,6 +52,7 @@ class Scorer {
   schedule::MemoryMeter meter_;
   schedule::Timeline timeline_;
   std::uint64_t sample_seed_ = 0;
+  double excess_bytes_ = 0.0;
   std::uint64_t evaluations_ = 0;
 };
 
