@@ -156,9 +156,11 @@ struct TrainRequest {
   bool paper = false;                         // the paper's recipe, but for what is given below
   std::optional<std::size_t> width, rounds, batch;
   policy::FeatureSet without;
+  std::optional<policy::Prior> prior;
   std::optional<double> rate, last_rate;      // default of the last: a tenth of the first
   std::string start;                          // a policy file; empty: none
   std::optional<policy::Architecture> model;  // absent: that of `start`, or the plan's
+  std::uint64_t seeds = 1;                    // the plan's and those that follow it
   std::string folder;
   bool resume = false;
   bool json = false;

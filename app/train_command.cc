@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -12,10 +14,12 @@
 #include "app/commands.h"
 #include "app/interrupt.h"
 #include "app/terminal.h"
+#include "app/train_run.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/json_writer.h"
+#include "doppler/base/parallel.h"
 #include "doppler/base/stop.h"
 #include "doppler/base/units.h"
 #include "doppler/train/run_folder.h"
@@ -25,9 +29,6 @@ namespace doppler::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Between two checkpoints; a kill loses no more than that.
-constexpr double kSaveSeconds = 5.0;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -90,8 +91,7 @@ std::vector<Lesson> listed_lessons(const TrainRequest& request) {
   return lessons;
 }
 
-std::string configuration_json(const TrainRequest& request) {
-  const train::TrainingPlan& plan = request.plan;
+std::string configuration_json(const TrainRequest& request, const train::TrainingPlan& plan) {
   JsonWriter json;
   json.begin_object().field("format", "doppler.training").field("version", 1);
   json.key("graphs").begin_array();
@@ -102,6 +102,7 @@ std::string configuration_json(const TrainRequest& request) {
   json.field("model", policy::architecture_name(plan.architecture));
   json.field("priorities", policy::priorities_name(plan.priorities));
   json.field("width", plan.shape.width).field("message_rounds", plan.shape.rounds);
+  json.field("prior", policy::prior_name(plan.shape.prior));
   json.key("without").begin_array();
   for (std::size_t f = 0; f < policy::kChoiceFeatures; ++f) {
     if (plan.shape.without[f]) json.value(policy::choice_feature_name(f));
@@ -117,23 +118,102 @@ std::string configuration_json(const TrainRequest& request) {
   return json.end_object().take();
 }
 
+void add_bests(const std::vector<Lesson>& lessons, const TrainRun& run, JsonWriter& json) {
+  json.key("graphs").begin_array();
+  for (std::size_t i = 0; i < lessons.size(); ++i) {
+    json.begin_object(JsonLayout::kCompact)
+        .field("graph", lessons[i].graph)
+        .field("devices", lessons[i].devices)
+        .field("best", run.training().task(i).best_time())
+        .end_object();
+  }
+  json.end_array();
+}
+
 std::string result_json(const TrainRequest& request, const std::vector<Lesson>& lessons,
-                        const train::Training& training, std::uint64_t updates, double seconds,
-                        bool done) {
+                        const std::vector<std::unique_ptr<TrainRun>>& runs, const TrainRun& best,
+                        double seconds) {
+  const bool done =
+      std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run->training().done(); });
   JsonWriter json;
   json.begin_object()
       .field("folder", request.folder)
       .field("policy", request.folder + "/policy.json");
-  json.field("updates", updates).field("episodes", updates * request.plan.learner.batch);
-  json.field("complete", done).field("seconds", seconds).key("graphs").begin_array();
-  for (std::size_t i = 0; i < training.task_count(); ++i) {
-    json.begin_object(JsonLayout::kCompact)
-        .field("graph", lessons[i].graph)
-        .field("devices", lessons[i].devices)
-        .field("best", training.task(i).best_time())
-        .end_object();
+  json.field("updates", best.updates())
+      .field("episodes", best.updates() * request.plan.learner.batch);
+  json.field("complete", done).field("seconds", seconds);
+  add_bests(lessons, best, json);
+  if (runs.size() > 1) {
+    json.field("seed", best.seed()).key("seeds").begin_array();
+    for (const auto& run : runs) {
+      json.begin_object().field("seed", run->seed()).field("folder", run->folder().path());
+      add_bests(lessons, *run, json);
+      json.end_object();
+    }
+    json.end_array();
   }
-  return json.end_array().end_object().take();
+  return json.end_object().take();
+}
+
+std::string bests_text(const std::vector<Lesson>& lessons, const TrainRun& run) {
+  // A list of many says nothing; metrics.csv has them all.
+  constexpr std::size_t kMostShown = 20;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostShown, lessons.size()); ++i) {
+    const double best = run.training().task(i).best_time();
+    text += fmt::format(
+        "best     {}  {} on {}\n",
+        std::isfinite(best) ? format_time(best, lessons[i].problem->time_unit()) : "none yet",
+        lessons[i].graph, lessons[i].devices);
+  }
+  return text;
+}
+
+// A training for each seed; of several each has a folder of its own in the one that was named.
+std::vector<std::unique_ptr<TrainRun>> prepare_runs(const TrainRequest& request,
+                                                    const std::vector<Lesson>& lessons,
+                                                    const std::vector<float>& start,
+                                                    const place::Registry& methods) {
+  std::vector<std::shared_ptr<const cost::Problem>> problems;
+  for (const Lesson& lesson : lessons) problems.push_back(lesson.problem);
+  std::vector<std::unique_ptr<TrainRun>> runs;
+  for (std::uint64_t i = 0; i < request.seeds; ++i) {
+    train::TrainingPlan plan = request.plan;
+    plan.seed += i;
+    plan.learner.threads = std::max(1, plan.learner.threads / static_cast<int>(request.seeds));
+    const std::string path =
+        request.seeds == 1 ? request.folder : fmt::format("{}/seed{}", request.folder, plan.seed);
+    train::Training training(plan, problems, methods, start);
+    train::RunFolder folder =
+        request.resume ? train::RunFolder::open(path) : train::RunFolder::create(path);
+    folder.write_configuration(configuration_json(request, plan));
+    runs.push_back(std::make_unique<TrainRun>(std::move(training), std::move(folder), plan.seed,
+                                              request.resume));
+  }
+  return runs;
+}
+
+// Runs all of them side by side, as far as there are threads.
+void go(const TrainRequest& request, std::vector<std::unique_ptr<TrainRun>>& runs,
+        const StopToken& stop, Clock::time_point begin, ProgressLine& progress) {
+  const std::uint64_t batch = request.plan.learner.batch;
+  std::uint64_t total = 0, before = 0;
+  for (const auto& run : runs) {
+    total += run->training().total_episodes();
+    before += run->updates() * batch;
+  }
+  std::atomic<std::uint64_t> played = 0;  // in this session, over all runs
+  parallel_for(runs.size(), request.plan.learner.threads, [&](std::size_t i) {
+    runs[i]->go(stop, [&](const train::UpdateReport& report) {
+      const std::uint64_t here = played += batch;
+      const double per_second = static_cast<double>(here) / seconds_since(begin);
+      progress.say(fmt::format(
+          "{}{}: {} of {} episodes, {:.0f} a second, mean {:.5g}, best {:.5g}, {:.0f} s left",
+          runs.size() > 1 ? fmt::format("seed {}, ", runs[i]->seed()) : "",
+          train::stage_name(report.stage), before + here, total, per_second, report.batch.mean,
+          report.best_time, static_cast<double>(total - before - here) / per_second));
+    });
+  });
 }
 
 }  // namespace
@@ -144,8 +224,6 @@ void run(const TrainRequest& given) {
   ProgressLine progress("reading graphs");
   const std::vector<Lesson> lessons =
       request.list.empty() ? cross_lessons(request) : listed_lessons(request);
-  std::vector<std::shared_ptr<const cost::Problem>> problems;
-  for (const Lesson& lesson : lessons) problems.push_back(lesson.problem);
   std::vector<float> start;
   if (!request.start.empty()) {
     policy::Policy policy = policy::read_policy_json(request.start, read_file(request.start));
@@ -160,37 +238,24 @@ void run(const TrainRequest& given) {
   request.plan.architecture = request.model.value_or(policy::Architecture::kDual);
   // Without the shipped policy: what replaces one that no longer fits is made here.
   const place::Registry methods = place::methods_with({});
-  train::Training training(request.plan, problems, methods, std::move(start));
-  train::RunFolder folder = request.resume ? train::RunFolder::open(request.folder)
-                                           : train::RunFolder::create(request.folder);
-  if (request.resume) training.restore(folder.read_state());
-  folder.write_configuration(configuration_json(request));
+  std::vector<std::unique_ptr<TrainRun>> runs = prepare_runs(request, lessons, start, methods);
 
-  const std::string origin = fmt::format("dopp train, seed {}", request.plan.seed);
-  if (!request.resume) folder.save(training, origin);  // from now on there is something to resume
   const Clock::time_point begin = Clock::now();
-  Clock::time_point saved = begin;
-  std::uint64_t updates = training.state().updates, rollbacks = 0, here = 0;
-  while (!training.done() && !stop.interrupted()) {
-    const train::UpdateReport report = training.update();
-    updates = report.update;
-    rollbacks += report.rolled_back;
-    ++here;
-    const double seconds = seconds_since(begin);
-    folder.add(report, seconds);
-    const double per_second = static_cast<double>(here * request.plan.learner.batch) / seconds;
-    progress.say(fmt::format(
-        "{}: {} of {} episodes, {:.0f} a second, mean {:.5g}, best {:.5g}, {:.0f} s left",
-        train::stage_name(report.stage), report.episodes, training.total_episodes(), per_second,
-        report.batch.mean, report.best_time,
-        static_cast<double>(training.total_episodes() - report.episodes) / per_second));
-    if (seconds_since(saved) > kSaveSeconds) {
-      folder.save(training, origin);
-      saved = Clock::now();
-    }
-  }
-  folder.save(training, origin);
+  go(request, runs, stop, begin, progress);
+  const TrainRun& best = **std::min_element(
+      runs.begin(), runs.end(),
+      [](const auto& a, const auto& b) { return a->mean_best() < b->mean_best(); });
+  const std::string policy_path = request.folder + "/policy.json";
+  if (runs.size() > 1) write_file(policy_path, read_file(best.folder().policy_path()));
   progress.finish();
+
+  std::uint64_t rollbacks = 0, here = 0;
+  bool done = true;
+  for (const auto& run : runs) {
+    rollbacks += run->rollbacks();
+    here += run->updates_here() * request.plan.learner.batch;
+    done = done && run->training().done();
+  }
   if (rollbacks > 0) {
     print_warning(
         fmt::format("{} updates gave numbers that are not finite and were undone: a "
@@ -199,22 +264,20 @@ void run(const TrainRequest& given) {
   }
   const double seconds = seconds_since(begin);
   if (request.json) {
-    print(result_json(request, lessons, training, updates, seconds, training.done()));
+    print(result_json(request, lessons, runs, best, seconds));
     return;
   }
-  std::string text =
-      fmt::format("trained  {} episodes in {:.1f} s{}\n", here * request.plan.learner.batch,
-                  seconds, training.done() ? "" : "; interrupted, go on with --resume");
-  // A list of many says nothing; metrics.csv has them all.
-  constexpr std::size_t kMostShown = 20;
-  for (std::size_t i = 0; i < std::min(kMostShown, lessons.size()); ++i) {
-    const double best = training.task(i).best_time();
-    text +=
-        fmt::format("best     {}  {} on {}\n",
-                    std::isfinite(best) ? format_time(best, problems[i]->time_unit()) : "none yet",
-                    lessons[i].graph, lessons[i].devices);
+  std::string text = fmt::format("trained  {} episodes in {:.1f} s{}\n", here, seconds,
+                                 done ? "" : "; interrupted, go on with --resume");
+  if (runs.size() == 1) {
+    text += bests_text(lessons, best);
+  } else {
+    for (const auto& run : runs) {
+      text += fmt::format("seed {}{}\n", run->seed(), run.get() == &best ? ", the best" : "");
+      text += bests_text(lessons, *run);
+    }
   }
-  print(text + fmt::format("wrote    {}\n", folder.policy_path()));
+  print(text + fmt::format("wrote    {}\n", policy_path));
 }
 
 }  // namespace doppler::app

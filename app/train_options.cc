@@ -43,6 +43,7 @@ void complete(TrainRequest& request) {
   plan.shape.width = request.width.value_or(plan.shape.width);
   plan.shape.rounds = request.rounds.value_or(plan.shape.rounds);
   plan.shape.without = request.without;
+  plan.shape.prior = request.prior.value_or(plan.shape.prior);
   plan.learner.batch = request.batch.value_or(plan.learner.batch);
   if (request.rate) plan.rates = {*request.rate, *request.rate / 10.0};
   if (request.last_rate) plan.rates.last = *request.last_rate;
@@ -142,6 +143,13 @@ void add_train_commands(CommandLine& line) {
           "Features of choices to leave out, to find out what they are worth (docs/learning.md)")
       ->type_name("NAME,…")
       ->delimiter(',');
+  train
+      ->add_option_function<std::string>(
+          "--prior",
+          [request](const std::string& name) { request->prior = policy::prior_named(name); },
+          "What policies prefer before they have learnt: as a list scheduler that keeps siblings "
+          "together, or none (default list; --recipe paper: none)")
+      ->type_name("list|none");
   add_number<std::uint64_t>(
       *train, "--batch", [request](std::uint64_t n) { request->batch = n; }, 2, 4096,
       "Episodes for one update (default 16)", "N");
@@ -153,6 +161,11 @@ void add_train_commands(CommandLine& line) {
       "In the end of each stage (default: a tenth of --rate)", "X");
   add_objective(*train, plan.objective);
   add_seed(*train, plan.seed);
+  add_number<std::uint64_t>(
+      *train, "--seeds", [request](std::uint64_t n) { request->seeds = n; }, 1, 1000,
+      "Trainings with so many seeds from --seed on, side by side; the best one's policy is kept "
+      "(default 1)",
+      "N");
   add_threads(*train, plan.learner.threads);
   add_json(*train, request->json);
 }

@@ -5,9 +5,10 @@
 
 Makes its problems itself, at random but the same for a seed: the four workloads at many sizes and
 shardings, forward and training, with costs that follow from the devices or are given; random graphs of
-every family; machines of one sort and mixed ones, links slow and fast, shared and free. The same seed and
-number of episodes give the same policy, bit for bit, on one sort of CPU. RUN/policy.json is the result and
-RUN/log.csv how it went; copy them to policies/default.json and policies/log.csv to ship it.
+every family; machines of one sort and mixed ones, links slow and fast, shared and free, memory plenty and
+little. The same seed and number of episodes give the same policy, bit for bit, on one sort of CPU.
+RUN/policy.json is the result and RUN/log.csv how it went; copy them to policies/default.json and
+policies/log.csv to ship it.
 """
 
 import argparse
@@ -122,6 +123,12 @@ class Maker:
         (self.folder / name).write_text(json.dumps(text))
         return name
 
+    def limit_memory(self, rng, text, devices):
+        """Leaves every device little more than its share of all tensors."""
+        names = [device["name"] for device in json.loads(self.run("devices", "show", devices, "--json"))["devices"]]
+        share = sum(tensor["bytes"] for tensor in text["tensors"]) / len(names)
+        text["constraints"] = {"memory": {name: math.ceil(share * log_uniform(rng, 0.7, 3)) for name in names}}
+
     def gain(self, graph, devices, links):
         """How much longer a list scheduler's placement takes than one that was searched for."""
         place = lambda method, *more: json.loads(self.run(
@@ -158,11 +165,19 @@ class Maker:
             machines = [devices, machine(rng) if kind < 0.7 else uniform()]
             if rng.random() < 0.4:
                 machines[0] = self.behind_slower_links(rng, devices, f"machine{number:05}.json")
+            if rng.random() < 0.15:
+                machines = machines[:1]
+                self.limit_memory(rng, text, devices)
+                (self.folder / graph).write_text(json.dumps(text))
         lines = []
         for machine_or_file in machines:
             links = "free" if machine_or_file.startswith("uniform") or rng.random() < 0.25 else "channel"
+            try:
+                gain = self.gain(graph, machine_or_file, links)
+            except subprocess.CalledProcessError:
+                continue  # found nothing that fits
             # Of what a list scheduler does as well there is enough in every graph.
-            if self.gain(graph, machine_or_file, links) > 1 + LEAST_GAIN or rng.random() < EASY_SHARE:
+            if gain > 1 + LEAST_GAIN or rng.random() < EASY_SHARE:
                 lines.append(f"{graph} {machine_or_file} {links}")
         return lines
 
@@ -180,16 +195,16 @@ def make_list(maker, count, threads):
 
 
 def write_log(run):
-    """A hundredth of the training in a line: how far the means of its batches are above the best ever found."""
+    """A hundredth of stage sim in a line: how far the means of its batches are above the best ever found."""
     with (run / "metrics.csv").open() as file:
-        rows = list(csv.DictReader(file))
+        rows = [row for row in csv.DictReader(file) if row["stage"] == "sim"]
     best = {row["task"]: float(row["best_so_far"]) for row in rows}
     with (run / "log.csv").open("w") as file:
         file.write("episodes,seconds,rate,mean_over_best\n")
         for i in range(100):
             part = rows[i * len(rows) // 100:(i + 1) * len(rows) // 100]
             logs = [math.log(float(row["mean"]) / best[row["task"]]) for row in part
-                    if math.isfinite(float(row["mean"]))]
+                    if math.isfinite(float(row["mean"]))]  # else nothing fitted into memory
             if logs:
                 file.write(f"{part[-1]['episodes']},{part[-1]['seconds']},{part[-1]['rate']},"
                            f"{math.exp(sum(logs) / len(logs)):.4f}\n")
@@ -199,8 +214,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dopp", default="build/release/dopp")
     parser.add_argument("-o", "--output", required=True, help="folder of the training")
-    parser.add_argument("--episodes", type=int, default=1_500_000)
-    parser.add_argument("--problems", type=int, default=1200)
+    parser.add_argument("--episodes", type=int, default=1_050_000)
+    parser.add_argument("--problems", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resume", action="store_true")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
@@ -210,8 +225,10 @@ def main():
         maker = Maker(str(pathlib.Path(options.dopp).resolve()), folder, options.seed)
         lines = make_list(maker, options.problems, options.threads)
         (maker.folder / "problems.txt").write_text("\n".join(lines) + "\n")
-        subprocess.run([maker.dopp, "train", "--list", "problems.txt", "--episodes", str(options.episodes), "--width",
-                        "64", "--rate", "0.004", "--last-rate", "0.00004", "--threads", str(options.threads),
+        # A seventh of the episodes imitates what a short search finds.
+        subprocess.run([maker.dopp, "train", "--list", "problems.txt", "--stages", "imitation,sim", "--teacher", "lns",
+                        "--imitation-episodes", str(options.episodes // 7), "--episodes", str(options.episodes),
+                        "--width", "64", "--rate", "0.004", "--last-rate", "0.00004", "--threads", str(options.threads),
                         "--seed", str(options.seed), "-o", str(pathlib.Path(options.output).resolve()),
                         *(["--resume"] if options.resume else [])], check=True, cwd=folder)
     write_log(pathlib.Path(options.output))

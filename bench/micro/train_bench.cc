@@ -8,7 +8,7 @@
 #include "doppler/device/spec.h"
 #include "doppler/graph/generate/random.h"
 #include "doppler/import/import.h"
-#include "doppler/policy/dual_model.h"
+#include "doppler/policy/architecture.h"
 #include "doppler/train/learner.h"
 
 namespace doppler {
@@ -21,13 +21,16 @@ std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph) {
 }
 
 void train(benchmark::State& state, std::shared_ptr<const cost::Problem> problem,
-           std::size_t width) {
-  const policy::DualModel model({.width = width});
+           policy::NetworkShape shape,
+           policy::Architecture architecture = policy::Architecture::kDual) {
+  if (policy::needs_device_count(architecture)) shape.devices = problem->device_count();
+  const auto model = policy::make_model(architecture, shape);
   Rng rng(1);
-  train::Learner learner(model, {}, model.parameters().random_values(rng));
+  train::Learner learner(*model, {}, model->parameters().random_values(rng));
   const std::size_t nodes = problem->node_count();
-  train::Task task(std::move(problem), model);
+  train::Task task(std::move(problem), *model);
   std::uint64_t seed = 0;
+  learner.reinforce(task, ++seed, 1e-3);  // the first touches all memory for the first time
   for (auto _ : state) learner.reinforce(task, ++seed, 1e-3);
   const auto batch = static_cast<double>(train::LearnerSettings{}.batch);
   state.counters["episodes"] =
@@ -37,22 +40,34 @@ void train(benchmark::State& state, std::shared_ptr<const cost::Problem> problem
       benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 
-void llama_layer_training(benchmark::State& state) {
+void train_on_llama_layer(benchmark::State& state, policy::NetworkShape shape,
+                          policy::Architecture architecture = policy::Architecture::kDual) {
   const std::string path = std::string(DOPPLER_SHARED_GRAPHS) + "/reference/llama_layer.txt";
   if (!std::filesystem::exists(path)) {
     state.SkipWithError("the reference graphs are not at hand");
     return;
   }
-  train(state, make_problem(import::load_graph(path)), static_cast<std::size_t>(state.range(0)));
+  train(state, make_problem(import::load_graph(path)), shape, architecture);
+}
+
+void llama_layer_training(benchmark::State& state) {
+  train_on_llama_layer(state, {.width = static_cast<std::size_t>(state.range(0))});
 }
 BENCHMARK(llama_layer_training)->Arg(32)->Arg(128)->Unit(benchmark::kMillisecond);
+
+void model_training(benchmark::State& state) {
+  const std::string_view name = policy::architecture_names()[state.range(0)];
+  state.SetLabel(std::string(name));
+  train_on_llama_layer(state, {}, policy::architecture_named(name));
+}
+BENCHMARK(model_training)->DenseRange(0, 6)->Unit(benchmark::kMillisecond);
 
 void layered_training(benchmark::State& state) {
   train(state,
         make_problem(graph::generate_random({.family = graph::Family::kLayered,
                                              .nodes = static_cast<std::size_t>(state.range(0)),
                                              .seed = 7})),
-        policy::NetworkShape{}.width);
+        {});
 }
 BENCHMARK(layered_training)->Arg(100)->Arg(1000)->Arg(10'000)->Unit(benchmark::kMillisecond);
 

@@ -11,8 +11,10 @@ with its table):
   memory     llama-layer with little more memory than any placement needs, against the same without limits
   table      the paper's table under roofline costs with shared links
   ablations  parts of the method left out or replaced, on the published graphs, equal episodes
+  parts      the same, and single features left out, trained on 120 generated problems and tried on 40 others
 """
 import argparse
+import concurrent.futures
 import csv
 import json
 import math
@@ -23,6 +25,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import train_policy
 
 GRAPHS = ["chainmm", "ffnn", "llama_block", "llama_layer"]
 # Within 30 s on two threads of the machine these were measured on.
@@ -246,7 +251,7 @@ def table(bench):
 ABLATIONS = {
     "dual": [], "sel-only": ["--model", "sel-only"], "plc-only": ["--model", "plc-only"], "joint": ["--model", "joint"],
     "no messages": ["--message-rounds", "0"], "b-level priorities": ["--priorities", "b-level"],
-    "imitation first": ["--stages", "imitation,sim"], "imitation alone": ["--stages", "imitation",
+    "no prior": ["--prior", "none"], "imitation first": ["--stages", "imitation,sim"], "imitation alone": ["--stages", "imitation",
                                                                          "--imitation-episodes", "EPISODES"],
     "gdp": ["--model", "gdp"],
 }
@@ -275,7 +280,77 @@ def ablations(bench):
         print()
 
 
-EXPERIMENTS = {"single": single, "few-shot": few_shot, "transfer": transfer, "memory": memory, "table": table,
+FEATURES = ["start", "end", "ends first", "free", "arrival", "idle before", "load", "moved", "inputs near",
+            "siblings near", "compute", "same meta-op", "room", "links", "progress", "start behind traffic"]
+PARTS = {
+    "all": [], "no messages": ["--message-rounds", "0"], "6 rounds": ["--message-rounds", "6"],
+    "width 64": ["--width", "64"], "no prior": ["--prior", "none"], "sel-only": ["--model", "sel-only"],
+    "plc-only": ["--model", "plc-only"], "joint": ["--model", "joint"],
+    "b-level priorities": ["--priorities", "b-level"],
+    "imitates critical-path first": ["--stages", "imitation,sim", "--imitation-episodes", "10000"],
+    "imitates lns first": ["--stages", "imitation,sim", "--teacher", "lns", "--imitation-episodes", "10000"],
+    **{f"without {name}": ["--without", name] for name in FEATURES},
+}
+MOST_NODES_OF_PARTS = 150
+PROBLEMS_OF_PARTS = 120, 40  # to train on, to try
+
+
+def parts(bench):
+    maker = train_policy.Maker(bench.options.dopp, bench.folder, 900)
+    lines, number = [], 0
+    with concurrent.futures.ThreadPoolExecutor(bench.options.threads) as pool:
+        while len(lines) < sum(PROBLEMS_OF_PARTS):
+            for made in pool.map(maker.problems, range(number, number + 32)):
+                if made and len(json.loads((bench.folder / made[0].split()[0]).read_text())["nodes"]) <= \
+                        MOST_NODES_OF_PARTS:
+                    lines.append(made[0])
+            number += 32
+    seen, unseen = lines[:PROBLEMS_OF_PARTS[0]], lines[PROBLEMS_OF_PARTS[0]:sum(PROBLEMS_OF_PARTS)]
+    (bench.folder / "seen.txt").write_text("\n".join(seen) + "\n")
+
+    def one(job):
+        """Mean times of the last batches by problem seen, makespans by problem unseen."""
+        what, seed = job
+        run = bench.folder / f"{what}.{seed}".replace(" ", "-")
+        began = time.monotonic()
+        subprocess.run([bench.options.dopp, "train", "--list", "seen.txt", "--episodes", str(bench.options.episodes),
+                        "--last-rate", "0.00004", "--threads", "1", "--seed", str(seed), "-o", str(run), *PARTS[what]],
+                       check=True, cwd=bench.folder, capture_output=True)
+        seconds = time.monotonic() - began
+        means = {}
+        for row in csv.DictReader((run / "metrics.csv").open()):
+            if row["stage"] == "sim" and math.isfinite(float(row["mean"])):
+                means.setdefault(row["task"], []).append(float(row["mean"]))
+        placed = {}
+        for line in unseen:
+            graph, devices, links = line.split()
+            found = subprocess.run([bench.options.dopp, "place", graph, "--devices", devices, "--links", links,
+                                    "--method", "policy", "--policy", str(run / "policy.json"), "--threads", "1",
+                                    "--json"], cwd=bench.folder, capture_output=True)
+            if found.returncode == 0:
+                placed[line] = json.loads(found.stdout)["makespan"]
+        print(f"{what}, seed {seed}: {seconds:.0f} s", flush=True)
+        return what, seed, seconds, {task: statistics.fmean(last[-4:]) for task, last in means.items()}, placed
+
+    jobs = [(what, seed) for seed in range(1, bench.options.seeds + 1) for what in PARTS]
+    with concurrent.futures.ThreadPoolExecutor(bench.options.threads) as pool:
+        results = list(pool.map(one, jobs))
+    # Against the best of all on each problem, so that every problem counts alike.
+    least = {}
+    for _, _, _, trained, placed in results:
+        for key, value in [*trained.items(), *placed.items()]:
+            least[key] = min(value, least.get(key, math.inf))
+    for what, seed, seconds, trained, placed in results:
+        bench.add(what=what, seed=seed, trained=geometric_mean([trained[key] / least[key] for key in trained]),
+                  unseen=geometric_mean([placed[key] / least[key] for key in placed]), seconds=round(seconds, 1))
+    for what in PARTS:
+        rows = [row for row in bench.rows if row["what"] == what]
+        print(f"{what:30} last batches {statistics.fmean(row['trained'] for row in rows):.3f}  best of 64 on unseen "
+              f"problems {statistics.fmean(row['unseen'] for row in rows):.3f}  "
+              f"{statistics.fmean(row['seconds'] for row in rows):.0f} s")
+
+
+EXPERIMENTS = {"parts": parts, "single": single, "few-shot": few_shot, "transfer": transfer, "memory": memory, "table": table,
                "ablations": ablations}
 
 

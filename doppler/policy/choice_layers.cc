@@ -119,6 +119,11 @@ void ChoiceLayers<T>::score(const T* features, const T* base, const T* shares, T
   } else {
     end_hidden(*this, hidden, scores);
   }
+  if (prior == Prior::kNone) return;
+  for (std::size_t d = 0; d < devices; ++d, features += kChoiceFeatures) {
+    scores[d] += T(kPriorOfLateEnd) * features[kEndsLater] +
+                 T(kPriorOfSiblingsNear) * features[kSiblingsNear];
+  }
 }
 
 template <class T>

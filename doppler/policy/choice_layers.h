@@ -3,12 +3,15 @@
 
 #include <cstddef>
 
+#include "doppler/policy/prior.h"
+
 namespace doppler::policy {
 
 // For choices among `devices`. Rows of features have kChoiceFeatures numbers, all others `width`.
 template <class T>
 struct ChoiceLayers {
   std::size_t devices, width;
+  Prior prior;
   const T* weights;  // by feature
   const T* last;     // of the score
 

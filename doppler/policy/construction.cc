@@ -12,6 +12,7 @@
 #include "doppler/base/error.h"
 #include "doppler/nn/lanes.h"
 #include "doppler/place/mean_costs.h"
+#include "doppler/policy/episode.h"
 
 namespace doppler::policy {
 namespace {
@@ -79,7 +80,7 @@ Construction::Construction(const NodeFeatures& nodes, FeatureSet without)
     edge_weight_[e] = static_cast<float>(costs.transfer(edges[e]) / unit);
   }
   weight_in_.assign(count, 0.0f);
-  first_missing_.assign(count, 0);
+  first_missing_ = edges_from_nodes(problem_);
   first_arrival_.assign(count * devices_, 0.0f);
   first_pull_.assign(count * devices_, 0.0f);
   first_moved_.assign(count * devices_, 0.0f);
@@ -87,10 +88,7 @@ Construction::Construction(const NodeFeatures& nodes, FeatureSet without)
     for (const std::uint32_t position : problem_.awaited_edges(NodeId::of(v))) {
       const cost::Problem::Edge& edge = edges[position];
       weight_in_[v] += edge_weight_[position];
-      if (problem_.graph().producer(edge.tensor).valid()) {
-        ++first_missing_[v];
-        continue;
-      }
+      if (problem_.graph().producer(edge.tensor).valid()) continue;
       const DeviceId home = problem_.home(edge.tensor);
       first_pull_[v * devices_ + home.index()] += edge_weight_[position];
       for (std::size_t d = 0; d < devices_; ++d) {
@@ -164,9 +162,12 @@ void Construction::begin() {
   }
   if (!problem_.memory_can_bind()) return;
   const graph::Graph& graph = problem_.graph();
-  used_bytes_.assign(devices_, 0.0);
+  lasting_bytes_.assign(devices_, 0.0);
+  passing_bytes_.assign(devices_, 0.0);
+  most_passing_bytes_.assign(devices_, 0.0);
   room_share_.assign(devices_, 1.0);
-  needed_bytes_.assign(devices_, 0.0);
+  needed_lasting_.assign(devices_, 0.0);
+  needed_passing_.assign(devices_, 0.0);
   has_copy_.assign(problem_.tensor_count() * devices_, 0);
   readers_left_.resize(problem_.tensor_count());
   for (std::size_t t = 0; t < problem_.tensor_count(); ++t) {
@@ -317,7 +318,8 @@ void Construction::look_at_memory(NodeId node) {
   for (const TensorId tensor : graph.outputs(node)) {
     if (!graph.updates(tensor).valid()) results += problem_.bytes(tensor);
   }
-  std::fill(needed_bytes_.begin(), needed_bytes_.end(), results);
+  std::fill(needed_passing_.begin(), needed_passing_.end(), results);
+  std::fill(needed_lasting_.begin(), needed_lasting_.end(), 0.0);
   const auto operands = graph.inputs(node);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (std::find(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(i),
@@ -325,8 +327,10 @@ void Construction::look_at_memory(NodeId node) {
       continue;
     }
     const std::uint8_t* copies = &has_copy_[operands[i].index() * devices_];
+    std::vector<double>& needed =
+        graph.role(operands[i]) == graph::TensorRole::kValue ? needed_passing_ : needed_lasting_;
     for (std::size_t d = 0; d < devices_; ++d) {
-      if (!copies[d]) needed_bytes_[d] += problem_.bytes(operands[i]);
+      if (!copies[d]) needed[d] += problem_.bytes(operands[i]);
     }
   }
   bool any = false;
@@ -334,7 +338,8 @@ void Construction::look_at_memory(NodeId node) {
   double most_room = -cost::kInfinity;
   for (std::size_t d = 0; d < devices_; ++d) {
     const double capacity = problem_.capacity_bytes(DeviceId::of(d));
-    const double room = capacity - used_bytes_[d] - needed_bytes_[d];
+    const double room = capacity - lasting_bytes_[d] - needed_lasting_[d] -
+                        std::max(most_passing_bytes_[d], passing_bytes_[d] + needed_passing_[d]);
     room_share_[d] = std::clamp(room / capacity, -1.0, 1.0);
     if (!may_take_[d]) continue;
     any |= room >= 0.0;
@@ -351,7 +356,9 @@ void Construction::look_at_memory(NodeId node) {
 void Construction::place_in_memory(NodeId node, DeviceId device) {
   const graph::Graph& graph = problem_.graph();
   const std::size_t d = device.index();
-  used_bytes_[d] += needed_bytes_[d];
+  lasting_bytes_[d] += needed_lasting_[d];
+  passing_bytes_[d] += needed_passing_[d];
+  most_passing_bytes_[d] = std::max(most_passing_bytes_[d], passing_bytes_[d]);
   for (const TensorId tensor : graph.outputs(node)) {
     has_copy_[tensor.index() * devices_ + d] = 1;
   }
@@ -369,7 +376,7 @@ void Construction::place_in_memory(NodeId node, DeviceId device) {
       continue;
     }
     for (std::size_t on = 0; on < devices_; ++on) {
-      if (has_copy_[tensor.index() * devices_ + on]) used_bytes_[on] -= problem_.bytes(tensor);
+      if (has_copy_[tensor.index() * devices_ + on]) passing_bytes_[on] -= problem_.bytes(tensor);
     }
   }
 }

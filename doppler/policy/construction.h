@@ -19,6 +19,8 @@
 namespace doppler::policy {
 
 inline constexpr std::size_t kChoiceFeatures = 16;
+// Positions of those that are used by themselves.
+inline constexpr std::size_t kEndsLater = 1, kSiblingsNear = 9;
 std::string_view choice_feature_name(std::size_t feature);
 
 // Features of a choice, by their positions.
@@ -52,7 +54,8 @@ class Construction {
   void place(NodeId node, DeviceId device);
 
  private:
-  // The memory that a placement in this order takes if nodes ran one after the other.
+  // The memory that a placement in this order takes if nodes ran one after the other. Inputs and
+  // parameters are there all the time, also before the node that needed them was placed.
   void look_at_memory(NodeId node);
   void place_in_memory(NodeId node, DeviceId device);
 
@@ -88,9 +91,12 @@ class Construction {
   std::vector<float> start_, end_, behind_, affinity_, logs_;  // scratch of look(), by device
 
   // Only where memory can bind.
-  std::vector<double> used_bytes_, room_share_, needed_bytes_;  // by device
-  std::vector<std::uint32_t> readers_left_;                     // by tensor
-  std::vector<std::uint8_t> has_copy_;                          // by tensor and device
+  std::vector<double> lasting_bytes_;                       // by device: inputs and parameters
+  std::vector<double> passing_bytes_, most_passing_bytes_;  // by device: values, now and at most
+  std::vector<double> needed_lasting_, needed_passing_;     // by device, for the node looked at
+  std::vector<double> room_share_;                          // by device
+  std::vector<std::uint32_t> readers_left_;                 // by tensor
+  std::vector<std::uint8_t> has_copy_;                      // by tensor and device
 };
 
 }  // namespace doppler::policy

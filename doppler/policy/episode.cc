@@ -29,12 +29,17 @@ schedule::Placement to_placement(const Episode& episode) {
   return placement;
 }
 
+std::vector<std::uint32_t> edges_from_nodes(const cost::Problem& problem) {
+  std::vector<std::uint32_t> count(problem.node_count(), 0);
+  for (const cost::Problem::Edge& edge : problem.edges()) {
+    if (problem.graph().producer(edge.tensor).valid()) ++count[edge.consumer.index()];
+  }
+  return count;
+}
+
 Episode to_episode(const cost::Problem& problem, const schedule::Placement& placement) {
   Episode episode{.order = {}, .device = placement.device};
-  std::vector<std::uint32_t> missing(problem.node_count(), 0);
-  for (const cost::Problem::Edge& edge : problem.edges()) {
-    if (problem.graph().producer(edge.tensor).valid()) ++missing[edge.consumer.index()];
-  }
+  std::vector<std::uint32_t> missing = edges_from_nodes(problem);
   const auto later = [&](NodeId a, NodeId b) {
     const double x = placement.priority[a.index()], y = placement.priority[b.index()];
     return x != y ? x < y : a > b;

@@ -28,6 +28,10 @@ std::string_view priorities_name(Priorities priorities);
 // Throws ParameterError that lists the known names.
 Priorities priorities_named(std::string_view name);
 
+// By node: edges from other nodes. A node is a candidate once the producers of all these are
+// placed.
+std::vector<std::uint32_t> edges_from_nodes(const cost::Problem& problem);
+
 // The earlier a node was picked the higher its priority.
 schedule::Placement to_placement(const Episode& episode);
 // The order in which a list scheduler with these priorities would pick the nodes.

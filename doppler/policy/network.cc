@@ -7,8 +7,9 @@
 namespace doppler::policy {
 namespace {
 
-// Scores of SEL stay within this: those that grow without bound make imitation diverge.
-constexpr double kLargestScore = 10.0;
+// Scores of SEL stay within this: those that grow without bound make imitation diverge. Much less,
+// and the order of nodes in deep graphs would be noise, which drowns what PLC could learn.
+constexpr double kLargestScore = 40.0;
 
 nn::Dense no_offset(nn::ParameterTable& table, const std::string& name, std::size_t inputs,
                     std::size_t outputs) {
@@ -129,9 +130,11 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
   sel_score_.add(parameters, encoded.hidden, scores);
   encoded.scores.resize(nodes.node_count());
   encoded.rates.resize(nodes.node_count());
+  const T b_level = shape_.prior == Prior::kList ? T(kPriorOfBLevel) : T(0);
   for (std::size_t v = 0; v < encoded.scores.size(); ++v) {
-    encoded.scores[v] =
-        T(kLargestScore) * std::tanh(scores(static_cast<Eigen::Index>(v), 0) / T(kLargestScore));
+    const auto row = static_cast<Eigen::Index>(v);
+    const T score = scores(row, 0) + b_level * encoded.raw(row, kBLevelFeature);
+    encoded.scores[v] = T(kLargestScore) * std::tanh(score / T(kLargestScore));
     encoded.rates[v] = std::exp(static_cast<double>(encoded.scores[v]));
   }
 
@@ -192,6 +195,7 @@ template <class T>
 ChoiceLayers<T> Network::choice_layers(std::span<const T> parameters, std::size_t devices) const {
   return {.devices = devices,
           .width = shape_.width,
+          .prior = shape_.prior,
           .weights = plc_features_.weights(parameters).data(),
           .last = plc_score_.weights(parameters).data()};
 }

@@ -23,6 +23,7 @@
 #include "doppler/policy/construction.h"
 #include "doppler/policy/message_rounds.h"
 #include "doppler/policy/node_features.h"
+#include "doppler/policy/prior.h"
 
 namespace doppler::policy {
 
@@ -33,7 +34,8 @@ struct NetworkShape {
   std::size_t rounds = 3;  // of message passing; 0: none
   // Of models with an output for each device: for how many; 0: any number.
   std::size_t devices = 0;
-  FeatureSet without = {};  // of choices
+  FeatureSet without = {};     // of choices
+  Prior prior = Prior::kList;  // of SEL and PLC; placeto and gdp have none
 
   friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
 };

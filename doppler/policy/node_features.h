@@ -14,8 +14,10 @@
 namespace doppler::policy {
 
 inline constexpr std::size_t kNodeFeatures = 16;
-// Positions of those that tell what a problem is like as a whole.
-inline constexpr std::size_t kParallelism = 10, kTraffic = 12, kDeviceSpread = 14;
+// Positions of those that are used by themselves; all but the first tell what a problem is like as
+// a whole.
+inline constexpr std::size_t kBLevelFeature = 1, kParallelism = 10, kTraffic = 12,
+                             kDeviceSpread = 14;
 // Of one feature, for tables.
 std::string_view node_feature_name(std::size_t feature);
 

@@ -39,11 +39,7 @@ Player<T>::Player(const Network& network, const NodeFeatures& nodes, DualDesign 
   d_shares_.resize(devices * width);
   entered_.resize(nodes.node_count());
   race_.reserve(nodes.node_count());
-  const cost::Problem& problem = nodes.problem();
-  producers_.assign(nodes.node_count(), 0);
-  for (const cost::Problem::Edge& edge : problem.edges()) {
-    if (problem.graph().producer(edge.tensor).valid()) ++producers_[edge.consumer.index()];
-  }
+  edges_in_ = edges_from_nodes(nodes.problem());
 }
 
 template <class T>
@@ -156,7 +152,7 @@ template <class T>
 LogProbability Player<T>::learn_selection(const Encoded<T>& encoded, const Episode& episode,
                                           const Stakes& stakes, std::vector<T>& d_scores) {
   const cost::Problem& problem = nodes_.problem();
-  missing_ = producers_;
+  missing_ = edges_in_;
   LogOfProduct probability;
   double candidates = 0.0;  // sum of exp(score)
   double gone = 0.0;        // sum over past steps of 1 / candidates

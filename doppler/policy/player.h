@@ -85,7 +85,7 @@ class Player {
   const NodeFeatures& nodes_;
   DualDesign design_;
   Construction construction_;
-  std::vector<std::uint32_t> producers_;  // by node: edges from other nodes
+  std::vector<std::uint32_t> edges_in_;  // by node: from other nodes
   std::vector<Runner> race_;
   ChoiceRecord<T> scratch_;
   std::vector<T> d_hidden_;             // by step and device

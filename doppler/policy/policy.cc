@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::string_view kFormat = "doppler.policy";
 constexpr std::uint64_t kVersion = 1;
+// To be raised where features keep their names but are computed in another way.
+constexpr std::uint64_t kFeatureRevision = 2;
 constexpr std::size_t kMostRounds = 64;
 constexpr std::size_t kMostDevices = 65'536;
 
@@ -57,6 +59,7 @@ std::uint64_t feature_hash() {
   Hasher hasher;
   for (std::size_t f = 0; f < kNodeFeatures; ++f) hasher.add_bytes(node_feature_name(f));
   for (std::size_t f = 0; f < kChoiceFeatures; ++f) hasher.add_bytes(choice_feature_name(f));
+  hasher.add(kFeatureRevision);
   return hasher.value();
 }
 
@@ -64,15 +67,10 @@ std::uint64_t checksum(const Policy& policy) {
   Hasher hasher;
   hasher.add(static_cast<std::uint64_t>(policy.shape.width));
   hasher.add(static_cast<std::uint64_t>(policy.shape.rounds));
-  // Files from before there was a choice have the same sum.
-  if (policy.shape.without.any()) {
-    hasher.add(static_cast<std::uint64_t>(policy.shape.without.to_ullong()));
-  }
-  // As it was when there was one model.
-  if (policy.architecture != Architecture::kDual) {
-    hasher.add_bytes(architecture_name(policy.architecture));
-    hasher.add(static_cast<std::uint64_t>(policy.shape.devices));
-  }
+  hasher.add(static_cast<std::uint64_t>(policy.shape.without.to_ullong()));
+  hasher.add(policy.shape.prior);
+  hasher.add_bytes(architecture_name(policy.architecture));
+  hasher.add(static_cast<std::uint64_t>(policy.shape.devices));
   hasher.add_span(std::span<const float>(policy.parameters));
   return hasher.value();
 }
@@ -115,6 +113,7 @@ std::string write_policy_json(const Policy& policy) {
   json.field("priorities", priorities_name(policy.priorities));
   json.key("network").begin_object(JsonLayout::kCompact);
   json.field("width", policy.shape.width).field("rounds", policy.shape.rounds);
+  json.field("prior", prior_name(policy.shape.prior));
   if (policy.shape.without.any()) {
     json.key("without").begin_array();
     for (std::size_t f = 0; f < kChoiceFeatures; ++f) {
@@ -181,6 +180,7 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
           }
           return true;
         }
+        if (size == "prior") return policy.shape.prior = look_up(prior_named), true;
         if (size == "rounds")
           return policy.shape.rounds = reader.unsigned_integer(kMostRounds), true;
         if (size == "devices")

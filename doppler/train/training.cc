@@ -15,8 +15,10 @@ namespace {
 // Streams of random numbers of one seed.
 constexpr std::uint64_t kStartStream = 1, kOrderStream = 2, kBatchStream = 3, kTeacherStream = 4;
 
-// Lessons that a teacher gives for one problem, with seeds of their own.
-constexpr std::size_t kLessons = 8;
+// Lessons that a teacher gives for one problem, with seeds of their own; fewer where it searches,
+// which takes time and makes each of them good.
+constexpr std::size_t kLessons = 8, kSearchedLessons = 3;
+constexpr std::uint64_t kLessonEvaluations = 2000;
 
 bool is_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
@@ -62,6 +64,7 @@ std::uint64_t TrainingPlan::hash() const {
   hasher.add(static_cast<std::uint64_t>(shape.rounds));
   hasher.add(static_cast<std::uint64_t>(shape.without.to_ullong()));
   hasher.add(static_cast<std::uint64_t>(shape.devices));
+  hasher.add(shape.prior);
   hasher.add(priorities);
   hasher.add(imitation_episodes);
   hasher.add(episodes);
@@ -84,7 +87,8 @@ std::uint64_t TrainingPlan::hash() const {
 // As published: hidden 128, 6 rounds, 2000 episodes of imitation at 1e-3, then one episode an
 // update at 1e-4 to 1e-7, a fifth of choices at random to begin with, entropy 1e-2.
 TrainingPlan TrainingPlan::of_paper() {
-  TrainingPlan plan{.shape = {.width = 128, .rounds = 6}, .imitation_episodes = 2000};
+  TrainingPlan plan{.shape = {.width = 128, .rounds = 6, .prior = policy::Prior::kNone},
+                    .imitation_episodes = 2000};
   plan.learner = {.recipe = Recipe::kPaper, .batch = 1, .entropy = 1e-2, .self_imitation = 0.0};
   plan.imitation_rates = {1e-3, 1e-3};
   plan.rates = {1e-4, 1e-7};
@@ -123,16 +127,22 @@ std::size_t Training::task_of(std::uint64_t update) const {
 }
 
 const std::vector<policy::Episode>& Training::lessons_for(std::size_t task) {
-  std::vector<policy::Episode>& lessons = lessons_[task];
-  if (!lessons.empty()) return lessons;
+  if (lessons_[task]) return *lessons_[task];
+  std::vector<policy::Episode>& lessons = lessons_[task].emplace();
   const cost::Problem& problem = tasks_[task]->problem();
   const place::Placer& teacher = teachers_.find(plan_.teacher);
-  for (std::size_t i = 0; i < kLessons; ++i) {
-    const place::PlaceResult placed =
-        teacher.place(problem, {.seed = mix64(plan_.seed ^ mix64(kTeacherStream + i)),
-                                .objective = plan_.objective,
-                                .max_evaluations = 2000});
-    lessons.push_back(policy::to_episode(problem, placed.placement));
+  const std::size_t count = teacher.uses_budget() ? kSearchedLessons : kLessons;
+  for (std::size_t i = 0; i < count; ++i) {
+    try {
+      const place::PlaceResult placed =
+          teacher.place(problem, {.seed = mix64(plan_.seed ^ mix64(kTeacherStream + i)),
+                                  .objective = plan_.objective,
+                                  .max_evaluations = kLessonEvaluations,
+                                  .threads = plan_.learner.threads});
+      lessons.push_back(policy::to_episode(problem, placed.placement));
+    } catch (const InfeasibleError&) {
+      // Of what does not fit into memory there is nothing to learn.
+    }
   }
   return lessons;
 }
@@ -155,8 +165,10 @@ UpdateReport Training::update() {
   if (imitating) {
     const std::span<const policy::Episode> lessons = lessons_for(report.task);
     const std::size_t count = std::min(plan_.learner.batch, lessons.size());
-    report.batch = learner_.imitate(
-        task, lessons.subspan(updates_ % (lessons.size() / count) * count, count), report.rate);
+    if (count > 0) {
+      report.batch = learner_.imitate(
+          task, lessons.subspan(updates_ % (lessons.size() / count) * count, count), report.rate);
+    }
   } else if (plan_.learner.recipe == Recipe::kPaper) {
     report.batch =
         learner_.reinforce_one(task, seed, report.rate, plan_.exploration * (1.0 - progress));

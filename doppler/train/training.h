@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -100,7 +101,8 @@ class Training {
   const place::Registry& teachers_;
   std::unique_ptr<const policy::Model> model_;
   std::vector<std::unique_ptr<Task>> tasks_;
-  std::vector<std::vector<policy::Episode>> lessons_;  // by task, made when first asked for
+  // By task, made when first asked for; none where the teacher found nothing that fits.
+  std::vector<std::optional<std::vector<policy::Episode>>> lessons_;
   Learner learner_;
   policy::Domain domain_;
   std::uint64_t imitation_updates_ = 0, simulation_updates_ = 0;

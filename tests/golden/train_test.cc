@@ -61,6 +61,23 @@ TEST(Train, TakesItsProblemsFromAList) {
   EXPECT_THAT(files.dopp(train + "g.json -o next").err, HasSubstr("say either"));
 }
 
+TEST(Train, TrainsSeveralSeedsAsIfOneAfterTheOther) {
+  const Workspace files;
+  make_graph(files);
+  const std::string train = "train g.json --devices uniform:3 --width 8 --batch 8 --episodes 160 ";
+  const Outcome trained = files.dopp(train + "--seed 5 --seeds 3 --threads 2 -o many --json");
+  ASSERT_EQ(trained.exit_code, 0) << trained.err;
+  EXPECT_THAT(trained.out, AllOf(HasSubstr("\"seeds\""), HasSubstr("many/seed7")));
+  ASSERT_EQ(files.dopp(train + "--seed 6 -o six").exit_code, 0);
+  EXPECT_EQ(files.read("many/seed6/policy.json"), files.read("six/policy.json"));
+  const auto best = static_cast<int>(json_number(trained.out, {"seed"}));
+  EXPECT_EQ(files.read("many/policy.json"),
+            files.read("many/seed" + std::to_string(best) + "/policy.json"));
+  EXPECT_THAT(files.dopp(train + "--seed 5 --seeds 3 -o many").err,
+              HasSubstr("go on with --resume"));
+  EXPECT_EQ(files.dopp(train + "--seed 5 --seeds 3 -o many --resume").exit_code, 0);
+}
+
 TEST(Train, LeavesFeaturesOut) {
   const Workspace files;
   make_graph(files);
@@ -71,6 +88,10 @@ TEST(Train, LeavesFeaturesOut) {
   EXPECT_EQ(files.dopp("place g.json --devices uniform:3 --method policy --policy run/policy.json")
                 .exit_code,
             0);
+  ASSERT_EQ(files.dopp(train + "--prior none -o plain").exit_code, 0);
+  EXPECT_THAT(files.read("plain/policy.json"), HasSubstr("\"prior\": \"none\""));
+  EXPECT_THAT(files.dopp(train + "--prior luck -o next").err,
+              HasSubstr("unknown prior 'luck'; there are list and none"));
   EXPECT_THAT(files.dopp(train + "--without colour -o next").err,
               HasSubstr("there is no feature 'colour'; there are: start, end,"));
 }

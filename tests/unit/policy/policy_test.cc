@@ -40,6 +40,14 @@ TEST(Policy, WhatIsWrittenReadsBackTheSame) {
   EXPECT_EQ(read.parameters, policy.parameters);
   EXPECT_EQ(read.origin, policy.origin);
   EXPECT_EQ(write_policy_json(read), text);
+
+  Policy other = policy;
+  other.shape.prior = Prior::kNone;
+  EXPECT_EQ(read_policy_json("p.json", write_policy_json(other)).shape, other.shape);
+  EXPECT_THAT(error_of(with(text, "\"prior\": \"list\"", "\"prior\": \"none\"")),
+              HasSubstr("damaged"));
+  EXPECT_THAT(error_of(with(text, "\"prior\": \"list\"", "\"prior\": \"luck\"")),
+              HasSubstr("unknown prior 'luck'"));
 }
 
 // Files from before there was more than one model.

@@ -143,7 +143,8 @@ TEST(Training, LearnsToLeaveAChainOnOneDevice) {
   const auto problem =
       test::uniform_problem(test::simple_graph(nodes, edges, 2.0), 4, cost::LinkMode::kFree);
   const place::Registry methods = place::classical_methods();
-  TrainingPlan plan{.shape = {.width = 16, .rounds = 1}, .episodes = 3200};
+  TrainingPlan plan{.shape = {.width = 16, .rounds = 1, .prior = policy::Prior::kNone},
+                    .episodes = 3200};
   plan.learner.self_imitation = 0.0;
   Training training(plan, {problem}, methods);
   UpdateReport last;
@@ -151,6 +152,10 @@ TEST(Training, LearnsToLeaveAChainOnOneDevice) {
   while (!training.done()) last = training.update();
   EXPECT_GT(first.batch.mean, 25.0);  // most hops cost 2 on top of 12
   EXPECT_LT(last.batch.mean, 14.0);
+
+  // Who knows that an early end is good needs to learn less.
+  plan.shape.prior = policy::Prior::kList;
+  EXPECT_LT(Training(plan, {problem}, methods).update().batch.mean, 20.0);
 }
 
 }  // namespace
