@@ -157,6 +157,7 @@ struct TrainRequest {
   std::optional<std::size_t> width, rounds, batch;
   policy::FeatureSet without;
   std::optional<policy::Prior> prior;
+  std::optional<policy::Priorities> priorities;
   std::optional<double> rate, last_rate;      // default of the last: a tenth of the first
   std::string start;                          // a policy file; empty: none
   std::optional<policy::Architecture> model;  // absent: that of `start`, or the plan's

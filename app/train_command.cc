@@ -118,6 +118,10 @@ std::string configuration_json(const TrainRequest& request, const train::Trainin
   return json.end_object().take();
 }
 
+std::string policy_path(const TrainRequest& request) {
+  return request.folder + "/policy.json";
+}
+
 void add_bests(const std::vector<Lesson>& lessons, const TrainRun& run, JsonWriter& json) {
   json.key("graphs").begin_array();
   for (std::size_t i = 0; i < lessons.size(); ++i) {
@@ -136,9 +140,7 @@ std::string result_json(const TrainRequest& request, const std::vector<Lesson>& 
   const bool done =
       std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run->training().done(); });
   JsonWriter json;
-  json.begin_object()
-      .field("folder", request.folder)
-      .field("policy", request.folder + "/policy.json");
+  json.begin_object().field("folder", request.folder).field("policy", policy_path(request));
   json.field("updates", best.updates())
       .field("episodes", best.updates() * request.plan.learner.batch);
   json.field("complete", done).field("seconds", seconds);
@@ -176,20 +178,30 @@ std::vector<std::unique_ptr<TrainRun>> prepare_runs(const TrainRequest& request,
                                                     const place::Registry& methods) {
   std::vector<std::shared_ptr<const cost::Problem>> problems;
   for (const Lesson& lesson : lessons) problems.push_back(lesson.problem);
+  const auto path_of = [&](std::uint64_t seed) {
+    return request.seeds == 1 ? request.folder : fmt::format("{}/seed{}", request.folder, seed);
+  };
+  if (!request.resume) {
+    train::RunFolder::require_free(request.folder);
+    for (std::uint64_t i = 0; i < request.seeds; ++i) {
+      train::RunFolder::require_free(path_of(request.plan.seed + i));
+    }
+  }
   std::vector<std::unique_ptr<TrainRun>> runs;
   for (std::uint64_t i = 0; i < request.seeds; ++i) {
     train::TrainingPlan plan = request.plan;
     plan.seed += i;
     plan.learner.threads = std::max(1, plan.learner.threads / static_cast<int>(request.seeds));
-    const std::string path =
-        request.seeds == 1 ? request.folder : fmt::format("{}/seed{}", request.folder, plan.seed);
+    const std::string path = path_of(plan.seed);
     train::Training training(plan, problems, methods, start);
-    train::RunFolder folder =
-        request.resume ? train::RunFolder::open(path) : train::RunFolder::create(path);
-    folder.write_configuration(configuration_json(request, plan));
-    runs.push_back(std::make_unique<TrainRun>(std::move(training), std::move(folder), plan.seed,
-                                              request.resume));
+    // Of several seeds some may not have begun when the others were interrupted.
+    const bool resume = request.resume && (request.seeds == 1 || train::RunFolder::exists(path));
+    runs.push_back(std::make_unique<TrainRun>(
+        std::move(training), resume ? train::RunFolder::open(path) : train::RunFolder::create(path),
+        plan.seed, resume));
+    runs.back()->folder().write_configuration(configuration_json(request, plan));
   }
+  check_writable(policy_path(request));
   return runs;
 }
 
@@ -231,8 +243,19 @@ void run(const TrainRequest& given) {
       throw ParameterError(fmt::format("--model: {} is of model {}", request.start,
                                        policy::architecture_name(policy.architecture)));
     }
+    const policy::NetworkShape& shape = policy.shape;
+    if (request.width.value_or(shape.width) != shape.width ||
+        request.rounds.value_or(shape.rounds) != shape.rounds ||
+        request.prior.value_or(shape.prior) != shape.prior ||
+        (request.without.any() && request.without != shape.without)) {
+      throw ParameterError(fmt::format(
+          "{} has a network of its own: --width, --message-rounds, --prior and --without cannot "
+          "change it",
+          request.start));
+    }
     request.model = policy.architecture;
     request.plan.shape = policy.shape;
+    request.plan.priorities = request.priorities.value_or(policy.priorities);
     start = std::move(policy.parameters);
   }
   request.plan.architecture = request.model.value_or(policy::Architecture::kDual);
@@ -245,8 +268,7 @@ void run(const TrainRequest& given) {
   const TrainRun& best = **std::min_element(
       runs.begin(), runs.end(),
       [](const auto& a, const auto& b) { return a->mean_best() < b->mean_best(); });
-  const std::string policy_path = request.folder + "/policy.json";
-  if (runs.size() > 1) write_file(policy_path, read_file(best.folder().policy_path()));
+  if (runs.size() > 1) write_file(policy_path(request), read_file(best.folder().policy_path()));
   progress.finish();
 
   std::uint64_t rollbacks = 0, here = 0;
@@ -277,7 +299,7 @@ void run(const TrainRequest& given) {
       text += bests_text(lessons, *run);
     }
   }
-  print(text + fmt::format("wrote    {}\n", policy_path));
+  print(text + fmt::format("wrote    {}\n", policy_path(request)));
 }
 
 }  // namespace doppler::app

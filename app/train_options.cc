@@ -1,6 +1,7 @@
 // dopp train
 #include <fmt/ranges.h>
 
+#include <limits>
 #include <memory>
 
 #include "app/command_line.h"
@@ -44,12 +45,20 @@ void complete(TrainRequest& request) {
   plan.shape.rounds = request.rounds.value_or(plan.shape.rounds);
   plan.shape.without = request.without;
   plan.shape.prior = request.prior.value_or(plan.shape.prior);
+  plan.priorities = request.priorities.value_or(plan.priorities);
   plan.learner.batch = request.batch.value_or(plan.learner.batch);
   if (request.rate) plan.rates = {*request.rate, *request.rate / 10.0};
   if (request.last_rate) plan.rates.last = *request.last_rate;
   if (!request.paper) plan.imitation_rates = plan.rates;
   if (!request.simulation && plan.imitation_episodes == 0) {
     throw ParameterError("--stages imitation needs --imitation-episodes");
+  }
+  if (request.folder.empty()) throw ParameterError("--output: which folder?");
+  if (request.seeds > 1 && !request.simulation) {
+    throw ParameterError("--seeds keeps the best of several: that needs stage sim");
+  }
+  if (request.seeds - 1 > std::numeric_limits<std::uint64_t>::max() - plan.seed) {
+    throw ParameterError("--seeds: there are not so many after --seed");
   }
   if (!request.imitation) plan.imitation_episodes = 0;
   if (!request.simulation) plan.episodes = 0;
@@ -123,7 +132,9 @@ void add_train_commands(CommandLine& line) {
   train
       ->add_option_function<std::string>(
           "--priorities",
-          [&plan](const std::string& name) { plan.priorities = policy::priorities_named(name); },
+          [request](const std::string& name) {
+            request->priorities = policy::priorities_named(name);
+          },
           "Of placements: sel, the order of the episode, or b-level (default sel)")
       ->type_name("sel|b-level");
   train->add_option("--start", request->start, "Policy to begin with (default: random numbers)")

@@ -159,10 +159,13 @@ def transfer(bench):
     for seed in range(1, bench.options.seeds + 1):
         for target in targets:
             _, scratch = bench.train(made[target], "4xP100", "--episodes", 8000, "--seed", seed)
-            for source in sources:
-                run, _ = bench.train(made[source], "4xP100", "--episodes", 8000, "--seed", seed)
-                _, tuned = bench.train(made[target], "4xP100", "--episodes", 2000, "--seed", seed, "--start",
-                                       run / "policy.json", "--rate", 0.002)
+            for source in [*sources, "shipped"]:
+                if source == "shipped":
+                    start = pathlib.Path(__file__).resolve().parents[2] / "policies/default.json"
+                else:
+                    start = bench.train(made[source], "4xP100", "--episodes", 8000, "--seed", seed)[0] / "policy.json"
+                _, tuned = bench.train(made[target], "4xP100", "--episodes", 2000, "--seed", seed, "--start", start,
+                                       "--rate", 0.002)
                 bench.add(what=f"{source} -> {target}", seed=seed, scratch=scratch["graphs"][0]["best"],
                           tuned=tuned["graphs"][0]["best"],
                           ratio=tuned["graphs"][0]["best"] / scratch["graphs"][0]["best"], kept_before="", kept_after="")
@@ -190,16 +193,20 @@ def memory(bench):
         graph = bench.generate(f"llama-layer {sizes} --shards 4 --shard seq=4,heads=4,ffn=4,vocab=4")
         text = json.loads(graph.read_text())
         least = least_capacity(bench, graph, text)
-        free = bench.place(graph, "4xP100", "policy", "--finetune", 5)["makespan"]
-        text["constraints"] = {"memory": {f"gpu{d}": math.ceil(1.1 * least) for d in range(4)}}
-        graph.write_text(json.dumps(text))
-        for method in ("policy", "auto"):
-            tight = bench.place(graph, "4xP100", method, *(["--finetune", 5]), *(
-                ["--budget", 10] if method == "auto" else []))
-            peak = max(tight["peak_memory_bytes"].values())
-            bench.add(sizes=sizes, method=method, capacity=math.ceil(1.1 * least), peak=peak,
-                      fits=peak <= math.ceil(1.1 * least), unlimited=free, makespan=tight["makespan"],
-                      ratio=tight["makespan"] / free)
+        place = lambda method: bench.place(graph, "4xP100", method, "--finetune", 10, *(
+            ["--budget", 15] if method == "auto" else []))
+        free = place("policy")
+        for factor in (1.1, 1.5, 2):
+            capacity = math.ceil(factor * least)
+            text["constraints"] = {"memory": {f"gpu{d}": capacity for d in range(4)}}
+            graph.write_text(json.dumps(text))
+            for method in ("policy", "auto"):
+                tight = place(method)
+                peak = max(tight["peak_memory_bytes"].values())
+                bench.add(sizes=sizes, factor=factor, method=method, capacity=capacity, peak=peak,
+                          fits=peak <= capacity, unlimited=free["makespan"], makespan=tight["makespan"],
+                          ratio=tight["makespan"] / free["makespan"], unlimited_moved=free["bytes_moved"],
+                          moved=tight["bytes_moved"])
 
 
 def least_capacity(bench, graph, text):

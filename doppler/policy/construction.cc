@@ -340,7 +340,7 @@ void Construction::look_at_memory(NodeId node) {
     const double capacity = problem_.capacity_bytes(DeviceId::of(d));
     const double room = capacity - lasting_bytes_[d] - needed_lasting_[d] -
                         std::max(most_passing_bytes_[d], passing_bytes_[d] + needed_passing_[d]);
-    room_share_[d] = std::clamp(room / capacity, -1.0, 1.0);
+    room_share_[d] = std::isinf(capacity) ? 1.0 : std::clamp(room / capacity, -1.0, 1.0);
     if (!may_take_[d]) continue;
     any |= room >= 0.0;
     if (room > most_room) {

@@ -7,9 +7,10 @@
 namespace doppler::policy {
 namespace {
 
-// Scores of SEL stay within this: those that grow without bound make imitation diverge. Much less,
-// and the order of nodes in deep graphs would be noise, which drowns what PLC could learn.
-constexpr double kLargestScore = 40.0;
+// Scores of SEL, less their mean, stay within this: those that grow without bound make imitation
+// diverge, and running sums of exp(score) lose the small ones beside the large. Much less, and the
+// order of nodes in deep graphs would be noise, which drowns what PLC could learn.
+constexpr double kLargestScore = 20.0;
 
 nn::Dense no_offset(nn::ParameterTable& table, const std::string& name, std::size_t inputs,
                     std::size_t outputs) {
@@ -130,10 +131,10 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
   sel_score_.add(parameters, encoded.hidden, scores);
   encoded.scores.resize(nodes.node_count());
   encoded.rates.resize(nodes.node_count());
-  const T b_level = shape_.prior == Prior::kList ? T(kPriorOfBLevel) : T(0);
+  if (shape_.prior == Prior::kList) scores += T(kPriorOfBLevel) * encoded.raw.col(kBLevelFeature);
+  const T mean = scores.mean();
   for (std::size_t v = 0; v < encoded.scores.size(); ++v) {
-    const auto row = static_cast<Eigen::Index>(v);
-    const T score = scores(row, 0) + b_level * encoded.raw(row, kBLevelFeature);
+    const T score = scores(static_cast<Eigen::Index>(v), 0) - mean;
     encoded.scores[v] = T(kLargestScore) * std::tanh(score / T(kLargestScore));
     encoded.rates[v] = std::exp(static_cast<double>(encoded.scores[v]));
   }
@@ -172,6 +173,7 @@ void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& n
     const T bounded = encoded.scores[v] / T(kLargestScore);
     d_scores(static_cast<Eigen::Index>(v), 0) = d_episodes.scores[v] * (T(1) - bounded * bounded);
   }
+  d_scores.array() -= d_scores.mean();
   nn::Matrix<T> d_hidden = nn::Matrix<T>::Zero(last.rows(), last.cols());
   sel_score_.add_gradients(parameters, encoded.hidden, d_scores, gradients, &d_hidden);
   d_hidden = nn::before_leaky_relu(encoded.hidden, d_hidden);

@@ -1,6 +1,7 @@
 #include "doppler/policy/player.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -55,7 +56,9 @@ typename Player<T>::Runner Player<T>::runner(const Encoded<T>& encoded, std::uin
   double rate = encoded.rates[node];
   if (decoding.greedy()) return {-rate, 0, node};
   if (decoding.temperature != 1.0) rate = std::pow(rate, 1.0 / decoding.temperature);
-  return {now - std::log(1.0 - rng.uniform()) / rate, 0, node};
+  // Of those so fast that they arrive at once the fastest is first.
+  const auto slowness = ~std::bit_cast<std::uint64_t>(rate);
+  return {now - std::log(1.0 - rng.uniform()) / rate, slowness, node};
 }
 
 template <class T>
@@ -154,8 +157,9 @@ LogProbability Player<T>::learn_selection(const Encoded<T>& encoded, const Episo
   const cost::Problem& problem = nodes_.problem();
   missing_ = edges_in_;
   LogOfProduct probability;
-  double candidates = 0.0;  // sum of exp(score)
-  double gone = 0.0;        // sum over past steps of 1 / candidates
+  // Wider than double: what is small beside what has gone must not be lost.
+  long double candidates = 0.0;  // sum of exp(score)
+  long double gone = 0.0;        // sum over past steps of 1 / candidates
   const bool with_entropy = stakes.entropy != 0.0;
   double entropy = 0.0;
   open_.clear();
@@ -168,14 +172,14 @@ LogProbability Player<T>::learn_selection(const Encoded<T>& encoded, const Episo
     if (missing_[v] == 0) enter(v);
   }
   for (const NodeId node : episode.order) {
-    const double own = encoded.rates[node.index()];
+    const long double own = encoded.rates[node.index()];
     candidates = std::max(candidates, own);  // rounding
     if (with_entropy) {
-      entropy += learn_entropy(encoded, candidates, stakes.entropy, d_scores);
+      entropy += learn_entropy(encoded, static_cast<double>(candidates), stakes.entropy, d_scores);
       std::erase(open_, node.value());
     }
     gone += 1.0 / candidates;
-    probability.times(own / candidates);
+    probability.times(static_cast<double>(own / candidates));
     d_scores[node.index()] -=
         static_cast<T>(stakes.sel * (1.0 - own * (gone - entered_[node.index()])));
     candidates -= own;

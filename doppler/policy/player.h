@@ -91,7 +91,7 @@ class Player {
   std::vector<T> d_hidden_;             // by step and device
   std::vector<T> scores_;               // by device
   std::vector<T> shares_, d_shares_;    // by device
-  std::vector<double> entered_;         // by node
+  std::vector<long double> entered_;    // by node
   std::vector<std::uint32_t> missing_;  // by node
   std::vector<std::uint32_t> open_;     // candidates, where their entropy counts
 };

@@ -145,6 +145,7 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
   Policy policy;
   policy.shape = {.width = 0, .rounds = 0};
   std::string parameters, sum;
+  bool has_features = false;
   // A name that nobody knows is an error of the file.
   const auto look_up = [&](const auto& find) {
     try {
@@ -164,6 +165,7 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
             "the policy was trained with features that this doppler does not have: train "
             "it again");
       }
+      has_features = true;
       return true;
     }
     if (key == "network") {
@@ -211,6 +213,7 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
   });
   reader.finish();
   format.require(reader);
+  if (!has_features) reader.fail_at(0, "the features of the policy are missing");
   if (policy.shape.width == 0) reader.fail_at(0, "the width of the network is missing");
   if (needs_device_count(policy.architecture) != (policy.shape.devices > 0)) {
     reader.fail_at(

@@ -113,15 +113,15 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   }
   // What does not fit counts as worse than the worst that does, the more so the more is missing.
   constexpr double kMisfit = 1.2;
-  double capacity = 0.0;
-  for (std::size_t d = 0; d < task.problem().device_count(); ++d) {
-    capacity += task.problem().capacity_bytes(DeviceId::of(d));
+  double all_bytes = 1.0;
+  for (std::size_t t = 0; t < task.problem().tensor_count(); ++t) {
+    all_bytes += task.problem().bytes(TensorId::of(t));
   }
   double sum = 0.0, squares = 0.0;
   std::vector<double> values = times_;
   for (std::size_t i = 0; i < count; ++i) {
     if (!std::isfinite(values[i])) {
-      values[i] = worst * (kMisfit + excess_bytes_[i] / std::max(1.0, capacity));
+      values[i] = worst * (kMisfit + excess_bytes_[i] / all_bytes);
     }
     sum += values[i];
   }

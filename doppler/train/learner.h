@@ -48,7 +48,8 @@ class Task {
     return placement_of(std::isfinite(best_time_) ? best_ : closest_);
   }
   // Keeps the episode where it is the best so far or, as long as none fits, the closest to fitting.
-  void offer(const policy::Episode& episode, double time, double excess_bytes = 0.0);
+  // The time is infinite where it does not fit, and then `excess_bytes` what was too much.
+  void offer(const policy::Episode& episode, double time, double excess_bytes);
 
  private:
   friend class Learner;

@@ -22,18 +22,31 @@ constexpr const char* kMetricsHeader =
 std::string checkpoint_of(const std::string& path) {
   return path + "/checkpoint.json";
 }
+std::string policy_of(const std::string& path) {
+  return path + "/policy.json";
+}
 std::string metrics_of(const std::string& path) {
   return path + "/metrics.csv";
 }
 
 }  // namespace
 
-RunFolder RunFolder::create(const std::string& path) {
+bool RunFolder::exists(const std::string& path) {
   std::error_code error;
-  if (fs::exists(checkpoint_of(path), error)) {
+  return fs::exists(checkpoint_of(path), error);
+}
+
+void RunFolder::require_free(const std::string& path) {
+  std::error_code error;
+  if (exists(path) || fs::exists(policy_of(path), error)) {
     throw ParameterError(fmt::format(
         "{}: there is a training in this folder: go on with --resume, or name another one", path));
   }
+}
+
+RunFolder RunFolder::create(const std::string& path) {
+  require_free(path);
+  std::error_code error;
   fs::create_directories(path, error);
   if (error) throw SystemError(fmt::format("{}: {}", path, error.message()));
   check_writable(checkpoint_of(path));
@@ -41,8 +54,7 @@ RunFolder RunFolder::create(const std::string& path) {
 }
 
 RunFolder RunFolder::open(const std::string& path) {
-  std::error_code error;
-  if (!fs::exists(checkpoint_of(path), error)) {
+  if (!exists(path)) {
     throw InputError(fmt::format("{}: there is no training to go on with", path));
   }
   RunFolder folder(path);

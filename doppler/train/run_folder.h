@@ -11,8 +11,12 @@ namespace doppler::train {
 
 class RunFolder {
  public:
-  // Of a training that begins: makes the folder. Throws SystemError where that is impossible,
-  // ParameterError where it holds a training already.
+  // Whether there is a training to go on with.
+  static bool exists(const std::string& path);
+  // Throws ParameterError where the folder holds a training or a policy already.
+  static void require_free(const std::string& path);
+  // Of a training that begins: makes the folder. Throws SystemError where that is impossible, and
+  // where it is not free as above.
   static RunFolder create(const std::string& path);
   // Of one that was interrupted. Throws InputError where there is none.
   static RunFolder open(const std::string& path);

@@ -45,8 +45,9 @@ TrainingPlan completed(TrainingPlan plan,
       plan.architecture != Architecture::kSelOnly && plan.architecture != Architecture::kPlcOnly) {
     throw ParameterError("entropy, and so the paper's recipe, is for the model dual and its parts");
   }
-  if (policy::needs_device_count(plan.architecture) && plan.shape.devices == 0) {
-    plan.shape.devices = problems.front()->device_count();
+  if (policy::needs_device_count(plan.architecture)) {
+    plan.shape.prior = policy::Prior::kNone;  // these have no use for one
+    if (plan.shape.devices == 0) plan.shape.devices = problems.front()->device_count();
   }
   return plan;
 }
@@ -219,7 +220,7 @@ void Training::restore(TrainingState state) {
   rollbacks_ = state.rollbacks;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     if (std::isfinite(state.best_times[i])) {
-      tasks_[i]->offer(state.best_episodes[i], state.best_times[i]);
+      tasks_[i]->offer(state.best_episodes[i], state.best_times[i], 0.0);
     }
     tasks_[i]->set_mean_time(state.mean_times[i]);
   }

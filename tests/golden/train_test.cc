@@ -61,6 +61,27 @@ TEST(Train, TakesItsProblemsFromAList) {
   EXPECT_THAT(files.dopp(train + "g.json -o next").err, HasSubstr("say either"));
 }
 
+TEST(Train, RefusesWhatWouldBeLost) {
+  const Workspace files;
+  make_graph(files);
+  const std::string train =
+      "train g.json --devices uniform:3 --width 8 --batch 8 --episodes 16 --seed 5 ";
+  ASSERT_EQ(files.dopp(train + "-o one").exit_code, 0);
+  const std::string configuration = files.read("one/configuration.json");
+  // A refusal leaves everything as it was.
+  EXPECT_EQ(files.dopp(train + "-o one --resume --prior none").exit_code, 2);
+  EXPECT_EQ(files.read("one/configuration.json"), configuration);
+  EXPECT_THAT(files.dopp(train + "--seeds 2 -o one").err, HasSubstr("one: there is a training"));
+  ASSERT_EQ(files.dopp(train + "--seeds 2 -o two").exit_code, 0);
+  EXPECT_THAT(files.dopp(train + "-o two").err, HasSubstr("two: there is a training"));
+  EXPECT_THAT(files.dopp(train + "-o ''").err, HasSubstr("which folder?"));
+  EXPECT_THAT(files.dopp(train + "--start one/policy.json --prior none -o next").err,
+              HasSubstr("one/policy.json has a network of its own"));
+  EXPECT_THAT(files.dopp(train + "--stages imitation --seeds 2 -o next").err,
+              HasSubstr("that needs stage sim"));
+  EXPECT_FALSE(files.has("next"));
+}
+
 TEST(Train, TrainsSeveralSeedsAsIfOneAfterTheOther) {
   const Workspace files;
   make_graph(files);

@@ -32,7 +32,8 @@ class Scorer {
   // The same over more runs, for the objectives that are means.
   double validate(const schedule::Placement& placement, std::uint64_t seed, double cutoff);
 
-  // What was too much of the placement that was scored last; zero where it fits.
+  // What was too much of the placement that was scored last. REQUIRES: its score was infinite with
+  // an infinite cutoff.
   double excess_bytes() const { return excess_bytes_; }
 
   bool stochastic() const { return objective_ != schedule::Objective::kNominal; }

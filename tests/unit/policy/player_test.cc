@@ -176,5 +176,35 @@ TEST(Player, PicksNodesInProportionToTheirScores) {
   }
 }
 
+// A slow node, and after it two that are fast: whatever their scores, nothing about SEL's choices
+// in a chain is uncertain, and at a low temperature the faster of the two comes first.
+TEST(Player, CopesWithScoresFarApart) {
+  const auto problem = test::uniform_problem(
+      test::simple_graph({{"slow", 1}, {"fast", 1}, {"faster", 1}, {"after", 1}},
+                         {{"slow", "fast"}, {"slow", "faster"}, {"faster", "after"}}, 1.0),
+      2, cost::LinkMode::kFree);
+  const NodeFeatures nodes(*problem);
+  const Network network({.width = 4, .rounds = 0});
+  const std::vector<double> parameters = random_parameters(network, 1);
+  Encoded<double> encoded;
+  network.encode<double>(parameters, nodes, encoded);
+  encoded.scores = {-19.0, 18.0, 19.0, -18.0};
+  for (std::size_t v = 0; v < 4; ++v) encoded.rates[v] = std::exp(encoded.scores[v]);
+  Player<double> player(network, nodes);
+  Episode episode;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    Rng rng(seed);
+    player.play(parameters, encoded, {.temperature = 0.05}, rng, episode);
+    EXPECT_THAT(episode.order, testing::ElementsAre(NodeId(0), NodeId(2), NodeId(1), NodeId(3)));
+  }
+  EpisodeGradients<double> gradients;
+  gradients.clear(nodes.node_count(), network.shape().width);
+  player.learn(parameters, encoded, episode, {.sel = 1.0, .plc = 0.0}, nullptr, gradients);
+  // faster was picked with chance 1 / (1 + 1 / e), all others for certain.
+  const double missed = 1.0 / (1.0 + std::exp(1.0));
+  const std::vector<double> expected = {0.0, missed, -missed, 0.0};
+  for (std::size_t v = 0; v < 4; ++v) EXPECT_NEAR(gradients.scores[v], expected[v], 0.02) << v;
+}
+
 }  // namespace
 }  // namespace doppler::policy
