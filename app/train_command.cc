@@ -136,13 +136,11 @@ void add_bests(const std::vector<Lesson>& lessons, const TrainRun& run, JsonWrit
 
 std::string result_json(const TrainRequest& request, const std::vector<Lesson>& lessons,
                         const std::vector<std::unique_ptr<TrainRun>>& runs, const TrainRun& best,
-                        double seconds) {
-  const bool done =
-      std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run->training().done(); });
+                        double seconds, bool done) {
   JsonWriter json;
   json.begin_object().field("folder", request.folder).field("policy", policy_path(request));
-  json.field("updates", best.updates())
-      .field("episodes", best.updates() * request.plan.learner.batch);
+  json.field("updates", best.training().updates())
+      .field("episodes", best.training().updates() * request.plan.learner.batch);
   json.field("complete", done).field("seconds", seconds);
   add_bests(lessons, best, json);
   if (runs.size() > 1) {
@@ -212,7 +210,7 @@ void go(const TrainRequest& request, std::vector<std::unique_ptr<TrainRun>>& run
   std::uint64_t total = 0, before = 0;
   for (const auto& run : runs) {
     total += run->training().total_episodes();
-    before += run->updates() * batch;
+    before += run->training().updates() * batch;
   }
   std::atomic<std::uint64_t> played = 0;  // in this session, over all runs
   parallel_for(runs.size(), request.plan.learner.threads, [&](std::size_t i) {
@@ -286,7 +284,7 @@ void run(const TrainRequest& given) {
   }
   const double seconds = seconds_since(begin);
   if (request.json) {
-    print(result_json(request, lessons, runs, best, seconds));
+    print(result_json(request, lessons, runs, best, seconds, done));
     return;
   }
   std::string text = fmt::format("trained  {} episodes in {:.1f} s{}\n", here, seconds,

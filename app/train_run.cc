@@ -28,7 +28,6 @@ TrainRun::TrainRun(train::Training training, train::RunFolder folder, std::uint6
   } else {
     save();
   }
-  updates_ = training_.state().updates;
 }
 
 void TrainRun::go(const StopToken& stop,
@@ -37,7 +36,6 @@ void TrainRun::go(const StopToken& stop,
   Clock::time_point saved = begin;
   while (!training_.done() && !stop.interrupted()) {
     const train::UpdateReport update = training_.update();
-    updates_ = update.update;
     rollbacks_ += update.rolled_back;
     ++updates_here_;
     folder_.add(update, seconds_since(begin));

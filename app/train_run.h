@@ -21,7 +21,6 @@ class TrainRun {
   const train::Training& training() const { return training_; }
   const train::RunFolder& folder() const { return folder_; }
   std::uint64_t seed() const { return seed_; }
-  std::uint64_t updates() const { return updates_; }
   std::uint64_t updates_here() const { return updates_here_; }  // without those before --resume
   std::uint64_t rollbacks() const { return rollbacks_; }
   // Geometric mean over the tasks' best times; infinite where a task has none.
@@ -33,7 +32,7 @@ class TrainRun {
   train::Training training_;
   train::RunFolder folder_;
   std::uint64_t seed_;
-  std::uint64_t updates_ = 0, updates_here_ = 0, rollbacks_ = 0;
+  std::uint64_t updates_here_ = 0, rollbacks_ = 0;
 };
 
 }  // namespace doppler::app

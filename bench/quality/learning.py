@@ -347,9 +347,10 @@ def parts(bench):
     for _, _, _, trained, placed in results:
         for key, value in [*trained.items(), *placed.items()]:
             least[key] = min(value, least.get(key, math.inf))
+    common = set.intersection(*(set(placed) for *_, placed in results))  # what every variant could place
     for what, seed, seconds, trained, placed in results:
         bench.add(what=what, seed=seed, trained=geometric_mean([trained[key] / least[key] for key in trained]),
-                  unseen=geometric_mean([placed[key] / least[key] for key in placed]), seconds=round(seconds, 1))
+                  unseen=geometric_mean([placed[key] / least[key] for key in common]), seconds=round(seconds, 1))
     for what in PARTS:
         rows = [row for row in bench.rows if row["what"] == what]
         print(f"{what:30} last batches {statistics.fmean(row['trained'] for row in rows):.3f}  best of 64 on unseen "

@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, kChoiceFeatures> kNames = {
     "arrival",     "idle before",   "load",       "moved",
     "inputs near", "siblings near", "compute",    "same meta-op",
     "room",        "links",         "progress",   "start behind traffic"};
+static_assert(kNames[kEndsLater] == "end" && kNames[kSiblingsNear] == "siblings near");
 
 // log(1 + x) for x >= 0 to about 1e-4, without a call: the features of all devices at once.
 DOPPLER_WIDE_CLONES void log1p_roughly(std::span<float> values) {

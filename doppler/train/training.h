@@ -79,6 +79,7 @@ class Training {
            const place::Registry& teachers, std::vector<float> start = {});
 
   bool done() const { return updates_ == total_updates(); }
+  std::uint64_t updates() const { return updates_; }  // so far
   std::uint64_t total_updates() const { return imitation_updates_ + simulation_updates_; }
   std::uint64_t total_episodes() const { return total_updates() * plan_.learner.batch; }
   // REQUIRES: !done().
