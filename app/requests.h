@@ -158,6 +158,7 @@ struct TrainRequest {
   policy::FeatureSet without;
   std::optional<policy::Prior> prior;
   std::optional<policy::Priorities> priorities;
+  std::optional<double> self_imitation;
   std::optional<double> rate, last_rate;      // default of the last: a tenth of the first
   std::string start;                          // a policy file; empty: none
   std::optional<policy::Architecture> model;  // absent: that of `start`, or the plan's

@@ -39,7 +39,9 @@ void complete(TrainRequest& request) {
     plan.imitation_rates = paper.imitation_rates;
     plan.rates = paper.rates;
     plan.exploration = paper.exploration;
-    if (request.batch) throw ParameterError("--recipe paper learns from one episode at a time");
+    if (request.batch || request.self_imitation) {
+      throw ParameterError("--recipe paper learns from one episode at a time");
+    }
   }
   plan.shape.width = request.width.value_or(plan.shape.width);
   plan.shape.rounds = request.rounds.value_or(plan.shape.rounds);
@@ -47,6 +49,7 @@ void complete(TrainRequest& request) {
   plan.shape.prior = request.prior.value_or(plan.shape.prior);
   plan.priorities = request.priorities.value_or(plan.priorities);
   plan.learner.batch = request.batch.value_or(plan.learner.batch);
+  plan.learner.self_imitation = request.self_imitation.value_or(plan.learner.self_imitation);
   if (request.rate) plan.rates = {*request.rate, *request.rate / 10.0};
   if (request.last_rate) plan.rates.last = *request.last_rate;
   if (!request.paper) plan.imitation_rates = plan.rates;
@@ -164,6 +167,9 @@ void add_train_commands(CommandLine& line) {
   add_number<std::uint64_t>(
       *train, "--batch", [request](std::uint64_t n) { request->batch = n; }, 2, 4096,
       "Episodes for one update (default 16)", "N");
+  add_number<double>(
+      *train, "--self-imitation", [request](double x) { request->self_imitation = x; }, 0.0, 10.0,
+      "What the best episode so far counts beside its batch (default 0.03)", "X");
   add_number<double>(
       *train, "--rate", [request](double x) { request->rate = x; }, 1e-9, 1.0,
       "Learning rate to begin with (default 0.004)", "X");

@@ -216,7 +216,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dopp", default="build/release/dopp")
     parser.add_argument("-o", "--output", required=True, help="folder of the training")
-    parser.add_argument("--episodes", type=int, default=1_200_000)
+    parser.add_argument("--episodes", type=int, default=1_500_000)
     parser.add_argument("--problems", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--resume", action="store_true")

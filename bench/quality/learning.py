@@ -294,6 +294,7 @@ PARTS = {
     "width 64": ["--width", "64"], "no prior": ["--prior", "none"], "sel-only": ["--model", "sel-only"],
     "plc-only": ["--model", "plc-only"], "joint": ["--model", "joint"],
     "b-level priorities": ["--priorities", "b-level"],
+    "no self-imitation": ["--self-imitation", "0"], "self-imitation of 0.1": ["--self-imitation", "0.1"],
     "imitates critical-path first": ["--stages", "imitation,sim", "--imitation-episodes", "10000"],
     "imitates lns first": ["--stages", "imitation,sim", "--teacher", "lns", "--imitation-episodes", "10000"],
     **{f"without {name}": ["--without", name] for name in FEATURES},

@@ -137,6 +137,8 @@ Construction::Construction(const NodeFeatures& nodes, FeatureSet without)
     for (float& value : nearness_) value = mean > 0.0f ? std::log(value / mean) : 0.0f;
   }
 
+  if (problem_.links() == cost::LinkMode::kChannel) traffic_.emplace(problem_, unit);
+
   features_.resize(devices_ * kChoiceFeatures);
   may_take_.resize(devices_);
   start_.resize(devices_);
@@ -156,6 +158,7 @@ void Construction::begin() {
   links_free_.assign(devices_, 0.0f);
   meta_count_.assign(meta_share_.size() * devices_, 0.0f);
   if (problem_.constrained()) unit_device_.assign(problem_.unit_count(), DeviceId());
+  if (traffic_) traffic_->begin();
   placed_ = 0;
   new_candidates_.clear();
   for (std::size_t v = 0; v < missing_.size(); ++v) {
@@ -180,7 +183,8 @@ void Construction::look(NodeId node) {
   const std::size_t v = node.index();
   const float* arrival = &arrival_[v * devices_];
   const float* pull = &pull_[v * devices_];
-  const float* moved = &moved_[v * devices_];
+  if (traffic_) traffic_->look(node);
+  const float* moved = traffic_ ? traffic_->moved().data() : &moved_[v * devices_];
   const float* compute = &compute_[v * problem_.column_count()];
   constexpr float kNever = std::numeric_limits<float>::max();
 
@@ -208,7 +212,8 @@ void Construction::look(NodeId node) {
     may_take_[d] =
         !constrained || (forced.valid() ? forced == device : problem_.allowed(node, device));
     start_[d] = std::max(free_[d], arrival[d]);
-    behind_[d] = std::max(start_[d], links_free_[d] + moved[d]);
+    behind_[d] =
+        std::max(start_[d], traffic_ ? traffic_->arrivals()[d] : links_free_[d] + moved[d]);
     end_[d] = start_[d] + needed;
     if (!may_take_[d]) continue;
     first_start = std::min(first_start, start_[d]);
@@ -275,9 +280,11 @@ void Construction::place(NodeId node, DeviceId device) {
   const float end = std::max(free_[d], arrival_[v * devices_ + d]) + needed;
   free_[d] = end;
   load_[d] += needed;
-  // Transfers to a device one after the other, none before the last of them could be there.
-  const float moved = moved_[v * devices_ + d];
-  if (moved > 0.0f) {
+  if (traffic_) {
+    traffic_->place(node, device, end);
+    bring_near(traffic_->sent(), device);
+  } else if (const float moved = moved_[v * devices_ + d]; moved > 0.0f) {
+    // Transfers to a device one after the other, none before the last of them could be there.
     links_free_[d] = std::max(links_free_[d] + moved, arrival_[v * devices_ + d]);
   }
   if (meta_of_[v] != kNoMeta) meta_count_[meta_of_[v] * devices_ + d] += 1.0f;
@@ -311,6 +318,16 @@ void Construction::place(NodeId node, DeviceId device) {
     if (--missing_[consumer] == 0) new_candidates_.push_back(edge.consumer.value());
   }
   if (problem_.memory_can_bind()) place_in_memory(node, device);
+}
+
+void Construction::bring_near(std::span<const TensorId> tensors, DeviceId device) {
+  for (const TensorId tensor : tensors) {
+    const auto edges = problem_.edges_of(tensor);
+    const auto first = static_cast<std::size_t>(edges.data() - problem_.edges().data());
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+      pull_[edges[e].consumer.index() * devices_ + device.index()] += edge_weight_[first + e];
+    }
+  }
 }
 
 void Construction::look_at_memory(NodeId node) {

@@ -1,20 +1,23 @@
 // A placement while it is built, node after node, and what a policy sees of the choice of a device:
 // how soon the node could run there, what is near, what is loaded.
 //
-// Times are estimates of a list scheduler: transfers take their uncontended time and nodes run in
-// the order in which they are placed. They are features, not results.
+// Times are estimates of a list scheduler: nodes run in the order in which they are placed, and
+// transfers take their uncontended time, but for those that a feature sees behind other traffic.
+// They are features, not results.
 //
 // Not thread safe; one object serves one placement after another without allocating.
 #pragma once
 
 #include <bitset>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "doppler/policy/node_features.h"
+#include "doppler/policy/traffic.h"
 
 namespace doppler::policy {
 
@@ -54,6 +57,8 @@ class Construction {
   void place(NodeId node, DeviceId device);
 
  private:
+  // Tensors that were sent to a device are near for all that read them.
+  void bring_near(std::span<const TensorId> tensors, DeviceId device);
   // The memory that a placement in this order takes if nodes ran one after the other. Inputs and
   // parameters are there all the time, also before the node that needed them was placed.
   void look_at_memory(NodeId node);
@@ -79,9 +84,10 @@ class Construction {
   std::vector<float> pull_;     // by node and device: weight of its inputs that lie there
   std::vector<float> free_;     // by device: when its last node ends
   std::vector<float> load_;
-  std::vector<float> moved_;       // by node and device: transfers that its inputs would need
-  std::vector<float> links_free_;  // by device: when all transfers to it end, one after the other
-  std::vector<float> meta_count_;  // by meta-op and device
+  std::optional<Traffic> traffic_;  // where transfers share channels; else the next two
+  std::vector<float> moved_;        // by node and device: transfers that its inputs would need
+  std::vector<float> links_free_;   // by device: when all transfers to it end, one after the other
+  std::vector<float> meta_count_;   // by meta-op and device
   std::vector<std::uint32_t> missing_;  // by node: edges from producers that are not placed
   std::vector<DeviceId> unit_device_;   // by unit; invalid: not placed
   std::vector<std::uint32_t> new_candidates_;

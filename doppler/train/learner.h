@@ -79,7 +79,7 @@ struct LearnerSettings {
   std::size_t batch = 16;         // episodes for one update; 1 for Recipe::kPaper
   double entropy = 0.0;           // stake of the policies' entropy; only for Recipe::kPaper
   double longest_gradient = 1.0;  // longer ones are scaled down to it
-  double self_imitation = 0.1;    // stake of the best episode so far, beside 1 for each of a batch
+  double self_imitation = 0.03;   // stake of the best episode so far, beside 1 for each of a batch
   int threads = 1;
 };
 

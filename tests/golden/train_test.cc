@@ -128,6 +128,8 @@ TEST(Train, TrainsByThePapersRecipe) {
               AllOf(HasSubstr("\"recipe\": \"paper\""), HasSubstr("\"exploration\": 0.2"),
                     HasSubstr("\"message_rounds\": 6")));
   EXPECT_THAT(files.dopp(train + "--batch 4 -o next").err, HasSubstr("one episode at a time"));
+  EXPECT_THAT(files.dopp(train + "--self-imitation 0.1 -o next").err,
+              HasSubstr("one episode at a time"));
   EXPECT_THAT(files.dopp(train + "--model joint -o next").err, HasSubstr("entropy"));
   EXPECT_THAT(files.dopp("train g.json --devices uniform:3 --recipe best -o next").err,
               HasSubstr("'best' is not ours or paper"));
