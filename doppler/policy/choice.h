@@ -30,35 +30,32 @@ void softmax(std::span<const T> scores, std::span<const std::uint8_t> allowed, T
 // How choices are made: with chances to the power of 1 / temperature, or the likeliest at 0; now
 // and then, where it explores, any with the same chance.
 struct Decoding {
-  double temperature = 1.0;
-  double exploration = 0.0;  // share of choices
+  double selecting = 1.0, placing = 1.0;  // temperatures of the choice of nodes and of devices
+  double exploration = 0.0;               // share of choices
 
-  bool greedy() const { return temperature == 0.0; }
   static const Decoding kSample, kGreedy;
 };
-inline constexpr Decoding Decoding::kSample{.temperature = 1.0},
-    Decoding::kGreedy{.temperature = 0.0};
+inline constexpr Decoding Decoding::kSample{}, Decoding::kGreedy{.selecting = 0.0, .placing = 0.0};
 
 template <class T>
-std::size_t choose(std::span<const T> chances, Decoding decoding, Rng& rng) {
-  if (decoding.exploration > 0.0 && rng.chance(decoding.exploration)) {
+std::size_t choose(std::span<const T> chances, double temperature, double exploration, Rng& rng) {
+  if (exploration > 0.0 && rng.chance(exploration)) {
     std::size_t left = rng.below(static_cast<std::uint32_t>(
         std::count_if(chances.begin(), chances.end(), [](T chance) { return chance > T(0); })));
     std::size_t d = 0;
     while (chances[d] == T(0) || left-- > 0) ++d;
     return d;
   }
-  if (decoding.greedy()) {
+  if (temperature == 0.0) {
     return static_cast<std::size_t>(std::max_element(chances.begin(), chances.end()) -
                                     chances.begin());
   }
   const auto weight = [&](T chance) {
-    return decoding.temperature == 1.0
-               ? static_cast<double>(chance)
-               : std::pow(static_cast<double>(chance), 1.0 / decoding.temperature);
+    return temperature == 1.0 ? static_cast<double>(chance)
+                              : std::pow(static_cast<double>(chance), 1.0 / temperature);
   };
   double sum = 1.0;
-  if (decoding.temperature != 1.0) {
+  if (temperature != 1.0) {
     sum = 0.0;
     for (const T chance : chances) sum += weight(chance);
   }

@@ -29,7 +29,8 @@ void GdpPlayer<T>::play(const GdpPass<T>& pass, Decoding decoding, Rng& rng, Epi
   episode.device.resize(order_.size());
   for (std::size_t i = 0; i < order_.size(); ++i) {
     find_chances(pass, i);
-    const DeviceId device = DeviceId::of(choose<T>(chances_, decoding, rng));
+    const DeviceId device =
+        DeviceId::of(choose<T>(chances_, decoding.placing, decoding.exploration, rng));
     episode.device[order_[i].index()] = device;
     construction_.place(order_[i], device);
   }

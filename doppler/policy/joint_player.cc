@@ -72,7 +72,7 @@ void JointPlayer<T>::play(std::span<const T> parameters, const Encoded<T>& encod
   episode.device.assign(nodes_.node_count(), DeviceId());
   while (!candidates_.empty()) {
     score(layers, encoded);
-    const std::size_t pair = choose<T>(chances_, decoding, rng);
+    const std::size_t pair = choose<T>(chances_, decoding.placing, decoding.exploration, rng);
     const NodeId node(candidates_[pair / devices]);
     const DeviceId device = DeviceId::of(pair % devices);
     episode.order.push_back(node);

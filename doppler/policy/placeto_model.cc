@@ -51,7 +51,8 @@ void PlacetoPlayer<T>::play(std::span<const T> parameters, Decoding decoding, Rn
   episode.device.resize(order_.size());
   for (const NodeId node : order_) {
     score(parameters, node);
-    const DeviceId device = DeviceId::of(choose<T>(chances_, decoding, rng));
+    const DeviceId device =
+        DeviceId::of(choose<T>(chances_, decoding.placing, decoding.exploration, rng));
     episode.device[node.index()] = device;
     put(node, device);
   }

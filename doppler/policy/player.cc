@@ -54,8 +54,8 @@ typename Player<T>::Runner Player<T>::runner(const Encoded<T>& encoded, std::uin
                                              double now, Decoding decoding, Rng& rng) const {
   if (design_.selection == Chooser::kCriticalPath) return {-nodes_.b_levels()[node], rng(), node};
   double rate = encoded.rates[node];
-  if (decoding.greedy()) return {-rate, 0, node};
-  if (decoding.temperature != 1.0) rate = std::pow(rate, 1.0 / decoding.temperature);
+  if (decoding.selecting == 0.0) return {-rate, 0, node};
+  if (decoding.selecting != 1.0) rate = std::pow(rate, 1.0 / decoding.selecting);
   // Of those so fast that they arrive at once the fastest is first.
   const auto slowness = ~std::bit_cast<std::uint64_t>(rate);
   return {now - std::log(1.0 - rng.uniform()) / rate, slowness, node};
@@ -138,7 +138,7 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
       const std::size_t step = record ? episode.order.size() : 0;
       score(layers, encoded, node, kept, step);
       const std::span<const T> chances(&kept.chances[step * devices], devices);
-      device = DeviceId::of(choose<T>(chances, decoding, rng));
+      device = DeviceId::of(choose<T>(chances, decoding.placing, decoding.exploration, rng));
     } else {
       construction_.look(node);
       device = first_to_start();

@@ -102,11 +102,12 @@ void StepwisePlayer<T>::play(std::span<const T> parameters, Decoding decoding, R
   episode.order.clear();
   while (!candidates_.empty()) {
     score_candidates(parameters);
-    const std::size_t i = choose<T>(candidate_chances_, decoding, rng);
+    const std::size_t i =
+        choose<T>(candidate_chances_, decoding.selecting, decoding.exploration, rng);
     const NodeId node(candidates_[i]);
     score_devices(layers, node);
     episode.order.push_back(node);
-    put(i, DeviceId::of(choose<T>(device_chances_, decoding, rng)));
+    put(i, DeviceId::of(choose<T>(device_chances_, decoding.placing, decoding.exploration, rng)));
   }
   episode.device = device_;
 }

@@ -88,10 +88,12 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
 }
 
 std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
-  constexpr double kTemperatures[] = {1.0, 0.5, 0.2, 0.05};
+  constexpr double kSelecting[] = {1.0, 0.3, 0.1}, kPlacing[] = {0.5, 0.2, 0.05, 0.0};
   play(task, seed, count, [&](std::size_t i) {
-    return i == 0 ? policy::Decoding::kGreedy
-                  : policy::Decoding{kTemperatures[i % std::size(kTemperatures)]};
+    if (i == 0) return policy::Decoding::kGreedy;
+    const std::size_t selecting = i % std::size(kSelecting), placing = i / std::size(kSelecting);
+    return policy::Decoding{.selecting = kSelecting[selecting],
+                            .placing = kPlacing[placing % std::size(kPlacing)]};
   });
   return times_;
 }
@@ -150,7 +152,7 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
 BatchReport Learner::reinforce_one(Task& task, std::uint64_t seed, double rate,
                                    double exploration) {
   play(task, seed, 1, [&](std::size_t) {
-    return policy::Decoding{.temperature = 0.0, .exploration = exploration};
+    return policy::Decoding{.selecting = 0.0, .placing = 0.0, .exploration = exploration};
   });
   const double time = times_.front();
   BatchReport report{.mean = time, .best = time, .misfits = std::isfinite(time) ? 0u : 1u};

@@ -100,9 +100,9 @@ class Learner {
   // Goes on from a checkpoint.
   void restore(std::vector<float> parameters, nn::AdamState optimiser);
 
-  // Plays a batch without learning, the first greedily, the others at several temperatures: where
-  // many choices must be right together, chances as they were learnt are too wild. Times by
-  // episode; what is best goes to the task.
+  // Plays a batch without learning, the first greedily, the others at every combination of some
+  // temperatures of the two policies: where many choices must be right together, chances as they
+  // were learnt are too wild. Times by episode; what is best goes to the task.
   std::vector<double> sample(Task& task, std::size_t count, std::uint64_t seed);
   // Learns from a batch which episodes were better than its mean (REINFORCE; advantages in units of
   // the batch's standard deviation).

@@ -194,7 +194,7 @@ TEST(Player, CopesWithScoresFarApart) {
   Episode episode;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Rng rng(seed);
-    player.play(parameters, encoded, {.temperature = 0.05}, rng, episode);
+    player.play(parameters, encoded, {.selecting = 0.05, .placing = 0.05}, rng, episode);
     EXPECT_THAT(episode.order, testing::ElementsAre(NodeId(0), NodeId(2), NodeId(1), NodeId(3)));
   }
   EpisodeGradients<double> gradients;
