@@ -2,6 +2,7 @@
 """Trains the policy that ships with doppler.
 
     tools/train_policy.py --dopp build/release/dopp -o RUN [--episodes N] [--seed N]
+    tools/train_policy.py --dopp build/release/dopp --judge RUN RUN…
 
 Makes its problems itself, at random but the same for a seed: the four workloads at many sizes and
 shardings, forward and training, with costs that follow from the devices or are given; random graphs of
@@ -24,6 +25,8 @@ import tempfile
 
 # Seeds of graphs in tests and benchmarks are small numbers; those of training are not.
 FIRST_SEED = 7_000_000
+# Of the problems on which trainings are compared; no training should have it.
+JUDGES_SEED = 500
 # Of the problems drawn, workloads with given costs, then others; the rest are random graphs.
 GIVEN, WORKLOADS = 0.2, 0.55
 MACHINES = ["2xP100", "3xP100", "4xP100", "4xV100", "8xV100", "4xA100", "6xA100", "8xA100", "16xA100", "2n4xA100",
@@ -212,10 +215,29 @@ def write_log(run):
                            f"{math.exp(sum(logs) / len(logs)):.4f}\n")
 
 
+def judge(maker, runs, count, threads):
+    """How far each policy is above the best of them, in geometric mean over problems that none was trained on."""
+    def place(line, run):
+        graph, devices, links = line.split()
+        placed = subprocess.run([maker.dopp, "place", graph, "--devices", devices, "--links", links, "--threads", "1",
+                                 "--method", "policy", "--policy", str(run.resolve() / "policy.json"), "--json"],
+                                cwd=maker.folder, capture_output=True)
+        return json.loads(placed.stdout)["makespan"] if placed.returncode == 0 else None  # where nothing fits
+
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        times = list(pool.map(lambda line: [place(line, run) for run in runs], make_list(maker, count, threads)))
+    times = [row for row in times if all(row)]
+    for i, run in enumerate(runs):
+        logs = [math.log(row[i] / min(row)) for row in times]
+        print(f"{run}: {math.exp(sum(logs) / len(logs)):.4f} over {len(logs)} problems")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dopp", default="build/release/dopp")
-    parser.add_argument("-o", "--output", required=True, help="folder of the training")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("-o", "--output", help="folder of the training")
+    what.add_argument("--judge", nargs="+", type=pathlib.Path, metavar="RUN", help="compare trainings instead")
     parser.add_argument("--episodes", type=int, default=1_500_000)
     parser.add_argument("--problems", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
@@ -224,6 +246,10 @@ def main():
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
+        if options.judge:
+            judge(Maker(str(pathlib.Path(options.dopp).resolve()), folder, JUDGES_SEED), options.judge, 200,
+                  options.threads)
+            return
         maker = Maker(str(pathlib.Path(options.dopp).resolve()), folder, options.seed)
         lines = make_list(maker, options.problems, options.threads)
         (maker.folder / "problems.txt").write_text("\n".join(lines) + "\n")
