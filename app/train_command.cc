@@ -278,8 +278,8 @@ void run(const TrainRequest& given) {
   }
   if (rollbacks > 0) {
     print_warning(
-        fmt::format("{} updates gave numbers that are not finite and were undone: a "
-                    "lower --rate may help",
+        fmt::format("training diverged {} times and went back to the last good state: a lower "
+                    "--rate may help",
                     rollbacks));
   }
   const double seconds = seconds_since(begin);

@@ -34,6 +34,40 @@ std::vector<T> read_packed(JsonReader& reader) {
   return values;
 }
 
+// Packed, since one of them may be infinite.
+std::vector<double> levels_of(const DivergenceWatch::State& watch) {
+  return {watch.level, watch.good_level};
+}
+
+void write_watch(const DivergenceWatch::State& watch, JsonWriter& json) {
+  json.key("last_good").begin_object();
+  json.field("levels", packed(levels_of(watch))).field("batches", watch.batches);
+  json.field("returns", watch.returns).field("optimiser_steps", watch.optimiser.steps);
+  json.field("parameters", packed(watch.parameters)).field("means", packed(watch.optimiser.mean));
+  json.field("squares", packed(watch.optimiser.square)).end_object();
+}
+
+void read_watch(JsonReader& reader, DivergenceWatch::State& watch) {
+  read_json_object(reader, "the last good state", [&](const std::string& key) {
+    if (key == "levels") {
+      const std::vector<double> levels = read_packed<double>(reader);
+      if (levels.size() != 2) reader.fail("there must be two levels");
+      watch.level = levels[0];
+      watch.good_level = levels[1];
+      return true;
+    }
+    if (key == "batches") return watch.batches = reader.unsigned_integer(UINT64_MAX), true;
+    if (key == "returns") return watch.returns = reader.unsigned_integer(UINT64_MAX), true;
+    if (key == "optimiser_steps") {
+      return watch.optimiser.steps = reader.unsigned_integer(UINT64_MAX), true;
+    }
+    if (key == "parameters") return watch.parameters = read_packed<float>(reader), true;
+    if (key == "means") return watch.optimiser.mean = read_packed<float>(reader), true;
+    if (key == "squares") return watch.optimiser.square = read_packed<float>(reader), true;
+    return false;
+  });
+}
+
 std::uint64_t checksum(const TrainingState& state) {
   Hasher hasher;
   hasher.add(state.updates);
@@ -41,6 +75,14 @@ std::uint64_t checksum(const TrainingState& state) {
   hasher.add_span(std::span<const float>(state.optimiser.mean));
   hasher.add_span(std::span<const float>(state.optimiser.square));
   hasher.add(state.optimiser.steps);
+  const DivergenceWatch::State& watch = state.watch;
+  hasher.add_span(std::span<const double>(levels_of(watch)));
+  hasher.add(watch.batches);
+  hasher.add(watch.returns);
+  hasher.add_span(std::span<const float>(watch.parameters));
+  hasher.add_span(std::span<const float>(watch.optimiser.mean));
+  hasher.add_span(std::span<const float>(watch.optimiser.square));
+  hasher.add(watch.optimiser.steps);
   hasher.add_span(std::span<const double>(state.best_times));
   hasher.add_span(std::span<const MeanTime>(state.mean_times));
   for (const policy::Episode& episode : state.best_episodes) {
@@ -62,6 +104,7 @@ std::string write_checkpoint_json(const TrainingState& state) {
   json.field("parameters", packed(state.parameters));
   json.field("means", packed(state.optimiser.mean));
   json.field("squares", packed(state.optimiser.square));
+  write_watch(state.watch, json);
   json.field("best_times", packed(state.best_times));
   json.field("mean_times", packed(state.mean_times));
   json.key("best").begin_array();
@@ -92,6 +135,7 @@ TrainingState read_checkpoint_json(const std::string& file, std::string_view tex
     if (key == "parameters") return state.parameters = read_packed<float>(reader), true;
     if (key == "means") return state.optimiser.mean = read_packed<float>(reader), true;
     if (key == "squares") return state.optimiser.square = read_packed<float>(reader), true;
+    if (key == "last_good") return read_watch(reader, state.watch), true;
     if (key == "best_times") return state.best_times = read_packed<double>(reader), true;
     if (key == "mean_times") return state.mean_times = read_packed<MeanTime>(reader), true;
     if (key == "best") {

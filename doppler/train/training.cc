@@ -103,7 +103,8 @@ Training::Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Pr
       teachers_(teachers),
       model_(policy::make_model(plan_.architecture, plan_.shape)),
       lessons_(problems.size()),
-      learner_(*model_, plan_.learner, start_values(*model_, std::move(start), plan_.seed)) {
+      learner_(*model_, plan_.learner, start_values(*model_, std::move(start), plan_.seed)),
+      watch_(lessons_.size()) {
   for (auto& problem : problems) {
     if (problem->node_count() == 0) throw ParameterError("a graph without nodes teaches nothing");
     tasks_.push_back(
@@ -158,7 +159,8 @@ UpdateReport Training::update() {
                       .episodes = (updates_ + 1) * plan_.learner.batch,
                       .stage = imitating ? Stage::kImitation : Stage::kSimulation,
                       .task = task_of(updates_),
-                      .rate = (imitating ? plan_.imitation_rates : plan_.rates).at(progress)};
+                      .rate = (imitating ? plan_.imitation_rates : plan_.rates).at(progress) *
+                              watch_.rate_factor()};
   Task& task = *tasks_[report.task];
   std::vector<float> before(learner_.parameters().begin(), learner_.parameters().end());
   nn::AdamState optimiser = learner_.optimiser();
@@ -179,8 +181,12 @@ UpdateReport Training::update() {
   if (!is_finite(learner_.parameters()) || !std::isfinite(report.batch.gradient_length)) {
     learner_.restore(std::move(before), std::move(optimiser));
     report.rolled_back = true;
-    ++rollbacks_;
+  } else if (!imitating && plan_.learner.recipe != Recipe::kPaper &&
+             std::isfinite(report.batch.mean)) {
+    report.rolled_back =
+        watch_.after_update(std::log(report.batch.mean / task.best_time()), learner_);
   }
+  rollbacks_ += report.rolled_back;
   report.best_time = task.best_time();
   ++updates_;
   return report;
@@ -198,7 +204,8 @@ TrainingState Training::state() const {
                       .updates = updates_,
                       .rollbacks = rollbacks_,
                       .parameters = {learner_.parameters().begin(), learner_.parameters().end()},
-                      .optimiser = learner_.optimiser()};
+                      .optimiser = learner_.optimiser(),
+                      .watch = watch_.state()};
   for (const auto& task : tasks_) {
     state.best_times.push_back(task->best_time());
     state.best_episodes.push_back(task->best());
@@ -215,7 +222,18 @@ void Training::restore(TrainingState state) {
       state.mean_times.size() != tasks_.size() || state.updates > total_updates()) {
     throw InputError("the checkpoint is of a training on other graphs or devices");
   }
+  const std::size_t size = learner_.parameters().size();
+  const auto whole = [&](const std::vector<float>& parameters, const nn::AdamState& optimiser) {
+    return parameters.size() == size && optimiser.mean.size() == size &&
+           optimiser.square.size() == size;
+  };
+  const DivergenceWatch::State& watch = state.watch;
+  if (!whole(state.parameters, state.optimiser) ||
+      (std::isfinite(watch.good_level) && !whole(watch.parameters, watch.optimiser))) {
+    throw InputError("the checkpoint is of another network");
+  }
   learner_.restore(std::move(state.parameters), std::move(state.optimiser));
+  watch_.restore(std::move(state.watch));
   updates_ = state.updates;
   rollbacks_ = state.rollbacks;
   for (std::size_t i = 0; i < tasks_.size(); ++i) {

@@ -13,6 +13,7 @@
 #include "doppler/place/registry.h"
 #include "doppler/policy/architecture.h"
 #include "doppler/policy/policy.h"
+#include "doppler/train/divergence.h"
 #include "doppler/train/learner.h"
 
 namespace doppler::train {
@@ -55,8 +56,10 @@ struct UpdateReport {
   std::size_t task = 0;
   double rate = 0.0;
   BatchReport batch = {};
-  double best_time = 0.0;    // of the task so far
-  bool rolled_back = false;  // the update gave numbers that are not finite, and was undone
+  double best_time = 0.0;  // of the task so far
+  // The update gave numbers that are not finite and was undone, or training had diverged and went
+  // back to the last good state.
+  bool rolled_back = false;
 };
 
 // What is left to know after any update.
@@ -65,6 +68,7 @@ struct TrainingState {
   std::uint64_t updates = 0, rollbacks = 0;
   std::vector<float> parameters = {};
   nn::AdamState optimiser = {};
+  DivergenceWatch::State watch = {};
   std::vector<double> best_times = {};              // by task; infinite: none yet
   std::vector<policy::Episode> best_episodes = {};  // by task
   std::vector<MeanTime> mean_times = {};            // by task
@@ -105,6 +109,7 @@ class Training {
   // By task, made when first asked for; none where the teacher found nothing that fits.
   std::vector<std::optional<std::vector<policy::Episode>>> lessons_;
   Learner learner_;
+  DivergenceWatch watch_;
   policy::Domain domain_;
   std::uint64_t imitation_updates_ = 0, simulation_updates_ = 0;
   std::uint64_t updates_ = 0, rollbacks_ = 0;
