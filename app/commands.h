@@ -20,5 +20,9 @@ void run(const RunRequest& request);
 void run(const FidelityRequest& request);
 void run(const TrainRequest& request);
 void run(const CompareRequest& request);
+void run(const ReportRequest& request);
+void run(const WhatIfRequest& request);
+void run(const DiffRequest& request);
+void run(const ExplainRequest& request);
 
 }  // namespace doppler::app

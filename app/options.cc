@@ -23,12 +23,14 @@ class Parser {
         "  dopp graph generate random --family cholesky --nodes 300 -o graph.json\n"
         "  dopp place graph.json --devices 4xA100 -o placement.json\n"
         "  dopp compare graph.json --devices 4xA100\n"
+        "  dopp report placement.json -o report.html\n"
         "Exit codes: 0 done, 1 the request failed, 2 bad usage or bad input.");
     add_graph_commands(line_);
     add_device_commands(line_);
     add_place_commands(line_);
     add_engine_commands(line_);
     add_train_commands(line_);
+    add_look_commands(line_);
   }
 
   std::variant<Request, Text> parse(int argc, const char* const* argv) {

@@ -16,6 +16,7 @@
 #include "doppler/study/execute.h"
 #include "doppler/study/fidelity.h"
 #include "doppler/study/run_method.h"
+#include "doppler/study/what_if.h"
 #include "doppler/tra/compile.h"
 #include "doppler/train/policy_placer.h"
 #include "doppler/train/training.h"
@@ -169,6 +170,36 @@ struct TrainRequest {
   bool resume = false;
   bool json = false;
 };
+struct ReportRequest {
+  std::vector<std::string> inputs;  // placement files and folders of trainings
+  std::string graph;                // empty: as each placement says; devices and costs likewise
+  MachineOptions machine;
+  std::uint64_t seed = 1;
+  std::string output;
+  bool json = false;
+};
+struct WhatIfRequest {
+  std::string graph;
+  std::string placement;
+  MachineOptions machine;  // devices may be empty: as the placement says
+  study::Changes changes;
+  std::string method = "auto";
+  SearchOptions search;
+  bool json = false;
+};
+struct DiffRequest {
+  std::string before, after;  // placement files
+  std::string graph;          // empty: as `before` says; devices and costs likewise
+  MachineOptions machine;
+  bool json = false;
+};
+struct ExplainRequest {
+  std::string graph;
+  std::string placement;
+  std::string node;
+  MachineOptions machine;  // devices may be empty: as the placement says
+  bool json = false;
+};
 struct CompareRequest {
   std::vector<std::string> graphs;
   MachineOptions machine;
@@ -182,6 +213,7 @@ using Request =
     std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
                  GraphConvertRequest, DevicesListRequest, DevicesShowRequest, DevicesProbeRequest,
                  MethodsRequest, PlaceRequest, SimulateRequest, RunRequest, FidelityRequest,
-                 TrainRequest, CompareRequest>;
+                 TrainRequest, CompareRequest, ReportRequest, WhatIfRequest, DiffRequest,
+                 ExplainRequest>;
 
 }  // namespace doppler::app

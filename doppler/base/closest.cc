@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace doppler {
 namespace {
@@ -29,11 +30,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> closest(std::string_view text, std::vector<std::string> candidates) {
   constexpr std::size_t kShown = 3;
-  std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(text, a) < edit_distance(text, b);
-  });
-  if (candidates.size() > kShown) candidates.resize(kShown);
-  return candidates;
+  std::vector<std::pair<std::size_t, std::size_t>> order;  // distance, position
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    order.emplace_back(edit_distance(text, candidates[i]), i);
+  }
+  const std::size_t shown = std::min(kShown, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end());
+  std::vector<std::string> nearest;
+  for (std::size_t i = 0; i < shown; ++i) nearest.push_back(std::move(candidates[order[i].second]));
+  return nearest;
 }
 
 }  // namespace doppler

@@ -215,4 +215,19 @@ PlacementFile read_placement_json(const std::string& file, std::string_view text
   return result;
 }
 
+PlacementOrigin read_placement_origin(const std::string& file, std::string_view text) {
+  JsonReader reader(file, text);
+  JsonFormatKeys format(kFormat, kVersion);
+  PlacementOrigin origin;
+  read_json_object(reader, "the placement", [&](const std::string& key) {
+    if (format.read(reader, key) || read_origin_key(reader, key, origin)) return true;
+    if (key != "assignment" && key != "priority") return false;
+    reader.skip_value();
+    return true;
+  });
+  reader.finish();
+  format.require(reader);
+  return origin;
+}
+
 }  // namespace doppler::schedule

@@ -54,4 +54,8 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
 PlacementFile read_placement_json(const std::string& file, std::string_view text,
                                   const cost::Problem& problem, std::vector<std::string>& warnings);
 
+// Only what the file was made for, which says what problem it is to be read with. Throws InputError
+// where it is no placement.
+PlacementOrigin read_placement_origin(const std::string& file, std::string_view text);
+
 }  // namespace doppler::schedule

@@ -1,0 +1,35 @@
+// dopp diff
+#include <fmt/format.h>
+
+#include "app/commands.h"
+#include "app/placement_source.h"
+#include "app/terminal.h"
+#include "doppler/base/error.h"
+#include "doppler/study/describe.h"
+#include "doppler/study/placement_diff.h"
+
+namespace doppler::app {
+
+void run(const DiffRequest& request) {
+  ProgressLine progress("reading " + request.before);
+  std::vector<std::string> warnings;
+  const SourcedPlacement before =
+      PlacementSource(request.graph, request.machine).read(request.before, warnings);
+  // Both are judged on the graph and machine of the first.
+  MachineOptions machine = request.machine;
+  if (machine.devices.empty()) machine.devices = before.devices;
+  machine.problem.links = before.problem->links();
+  const SourcedPlacement after =
+      PlacementSource(before.graph_path, machine).read(request.after, warnings);
+  progress.say("simulating");
+  const study::PlacementDiff diff =
+      study::diff_placements(*before.problem, before.placement, after.placement);
+  progress.finish();
+  for (const std::string& warning : warnings) print_warning(warning);
+  print(request.json ? study::diff_json(*before.problem, before.graph_path,
+                                        {request.before, request.after}, diff)
+                     : study::describe_problem(*before.problem, before.graph_path) + "\n" +
+                           study::diff_text(*before.problem, diff));
+}
+
+}  // namespace doppler::app

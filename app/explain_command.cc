@@ -1,0 +1,26 @@
+// dopp explain
+#include "app/commands.h"
+#include "app/placement_source.h"
+#include "app/terminal.h"
+#include "doppler/study/describe.h"
+#include "doppler/study/explain_node.h"
+
+namespace doppler::app {
+
+void run(const ExplainRequest& request) {
+  ProgressLine progress("reading " + request.graph);
+  std::vector<std::string> warnings;
+  const SourcedPlacement sourced =
+      PlacementSource(request.graph, request.machine).read(request.placement, warnings);
+  const cost::Problem& problem = *sourced.problem;
+  const NodeId node = study::find_node(problem.graph(), request.node);
+  progress.say("simulating");
+  const study::NodeExplanation explanation = study::explain_node(problem, sourced.placement, node);
+  progress.finish();
+  for (const std::string& warning : warnings) print_warning(warning);
+  print(request.json ? study::explanation_json(problem, sourced.graph_path, explanation)
+                     : study::describe_problem(problem, sourced.graph_path) + "\n" +
+                           study::explanation_text(problem, explanation));
+}
+
+}  // namespace doppler::app

@@ -1,0 +1,69 @@
+#include "app/placement_source.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "app/placed_run.h"
+#include "doppler/api/doppler.h"
+#include "doppler/base/error.h"
+#include "doppler/base/file.h"
+
+namespace doppler::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The path as the file has it, or else beside the file, which may have moved with its graph.
+std::string find_beside(const std::string& path, const std::string& file) {
+  std::error_code error;
+  if (fs::exists(path, error)) return path;
+  const fs::path folder = fs::path(file).parent_path();
+  for (const fs::path& place : {folder / path, folder / fs::path(path).filename()}) {
+    if (fs::exists(place, error)) return place.string();
+  }
+  return path;
+}
+
+}  // namespace
+
+PlacementSource::PlacementSource(std::string graph, MachineOptions machine)
+    : graph_(std::move(graph)), machine_(std::move(machine)) {}
+
+SourcedPlacement PlacementSource::read(const std::string& path,
+                                       std::vector<std::string>& warnings) {
+  SourcedPlacement sourced;
+  sourced.origin = schedule::read_placement_origin(path, read_file(path));
+  const schedule::PlacementOrigin& origin = sourced.origin;
+  if (graph_.empty() && origin.graph.empty()) {
+    throw InputError(fmt::format("{}: does not say which graph it is for: give --graph", path));
+  }
+  if (machine_.devices.empty() && origin.devices.empty()) {
+    throw InputError(fmt::format("{}: does not say which devices it is for: give --devices", path));
+  }
+  sourced.graph_path = graph_.empty() ? find_beside(origin.graph, path) : graph_;
+  sourced.devices = machine_.devices.empty() ? find_beside(origin.devices, path) : machine_.devices;
+  cost::ProblemOptions options = machine_.problem;
+  if (!options.links) options.links = origin.links;
+  if (options.costs == cost::CostSource::kAutomatic && machine_.costs_file.empty()) {
+    options.costs = origin.costs.value_or(cost::CostSource::kAutomatic);
+    if (options.costs == cost::CostSource::kMeasured) {
+      throw InputError(
+          fmt::format("{}: was made with measured costs: give their file with --costs", path));
+    }
+  }
+  const Key key{sourced.graph_path, sourced.devices,
+                options.links ? static_cast<int>(*options.links) : -1,
+                static_cast<int>(options.costs)};
+  std::shared_ptr<const cost::Problem>& problem = problems_[key];
+  if (!problem) {
+    problem = api::load_problem(sourced.graph_path, sourced.devices, options, machine_.costs_file);
+  }
+  sourced.problem = problem;
+  sourced.placement = read_placement(path, *problem, warnings);
+  return sourced;
+}
+
+}  // namespace doppler::app

@@ -1,0 +1,44 @@
+// Placement files together with the problems that they were made for: the file says which graph,
+// devices, links and costs these are, and options may say otherwise.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "app/requests.h"
+#include "doppler/cost/problem.h"
+#include "doppler/schedule/placement_json.h"
+
+namespace doppler::app {
+
+struct SourcedPlacement {
+  std::string graph_path;
+  std::string devices;  // spec
+  std::shared_ptr<const cost::Problem> problem;
+  schedule::PlacementOrigin origin;
+  schedule::Placement placement;  // passes check_placement
+};
+
+// Reads problems that several files share once. Not thread safe.
+class PlacementSource {
+ public:
+  // `graph` and the machine's devices may be empty: as the file says.
+  PlacementSource(std::string graph, MachineOptions machine);
+
+  // Throws InputError for a file that is no placement or whose graph or devices are not to be
+  // found, InfeasibleError, with its name, for one that breaks a constraint. `warnings` gets a line
+  // for each way in which the problem differs from that of the file.
+  SourcedPlacement read(const std::string& path, std::vector<std::string>& warnings);
+
+ private:
+  using Key = std::tuple<std::string, std::string, int, int>;  // graph, devices, links, costs
+
+  std::string graph_;
+  MachineOptions machine_;
+  std::map<Key, std::shared_ptr<const cost::Problem>> problems_;
+};
+
+}  // namespace doppler::app

@@ -1,0 +1,77 @@
+// dopp report
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "app/commands.h"
+#include "app/placement_source.h"
+#include "app/terminal.h"
+#include "doppler/base/json_writer.h"
+#include "doppler/base/units.h"
+#include "doppler/report/page.h"
+#include "doppler/study/report_page.h"
+#include "doppler/study/training_curves.h"
+
+namespace doppler::app {
+namespace {
+
+std::string report_json(const ReportRequest& request, const report::Page& page, std::size_t bytes) {
+  JsonWriter json;
+  json.begin_object().field("output", request.output).field("bytes", bytes);
+  json.key("placements").begin_array();
+  for (const report::PagePlacement& placement : page.placements) {
+    json.begin_object(JsonLayout::kCompact)
+        .field("placement", placement.name)
+        .field("graph", placement.graph_path)
+        .field("devices", placement.problem->topology().name())
+        .field("nodes", placement.problem->node_count())
+        .field("makespan", placement.figures.nominal)
+        .field("time_unit", placement.problem->time_unit())
+        .end_object();
+  }
+  json.end_array().key("trainings").begin_array();
+  for (const report::PageTraining& training : page.trainings) json.value(training.name);
+  return json.end_array().end_object().take();
+}
+
+}  // namespace
+
+void run(const ReportRequest& request) {
+  check_output(request.output);
+  ProgressLine progress("reading");
+  PlacementSource source(request.graph, request.machine);
+  report::Page page;
+  std::vector<std::string> warnings;
+  for (const std::string& input : request.inputs) {
+    progress.say("reading " + input);
+    std::error_code error;
+    if (std::filesystem::is_directory(input, error)) {
+      page.trainings.push_back(study::read_training_curves(input));
+      continue;
+    }
+    const std::size_t before = warnings.size();
+    SourcedPlacement sourced = source.read(input, warnings);
+    for (std::size_t i = before; i < warnings.size(); ++i) {
+      warnings[i] = fmt::format("{}: {}", input, warnings[i]);
+    }
+    progress.say("simulating " + input);
+    page.placements.push_back(study::page_placement(std::move(sourced.problem), sourced.placement,
+                                                    {.file = input,
+                                                     .graph_path = sourced.graph_path,
+                                                     .method = sourced.origin.method,
+                                                     .method_seed = sourced.origin.seed,
+                                                     .seed = request.seed}));
+  }
+  page.title = study::page_title(page);
+  const std::string html = report::write_page(page);
+  progress.finish();
+  for (const std::string& warning : warnings) print_warning(warning);
+  write_output(request.output, html);
+  if (request.output == kStandardOutput) return;
+  print(request.json ? report_json(request, page, html.size())
+                     : fmt::format("wrote {} ({}); open it in a browser\n", request.output,
+                                   format_bytes(static_cast<double>(html.size()))));
+}
+
+}  // namespace doppler::app

@@ -1,0 +1,212 @@
+#include "doppler/report/page_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "doppler/base/utf8.h"
+#include "doppler/graph/levels.h"
+
+namespace doppler::report {
+namespace {
+
+// Of the links between items; they cost about ten bytes each.
+constexpr std::size_t kMostLinks = 40'000;
+// Names of grouped nodes are kept for the search as long as all take less than this.
+constexpr std::size_t kMostMemberBytes = 1'500'000;
+
+constexpr std::uint32_t kNone = 0xffffffffu;
+
+// "first…last" of names that are too long: what tells long names apart is often at their end.
+std::string cut(std::string_view name, std::size_t bytes) {
+  if (name.size() <= bytes) return std::string(name);
+  const std::size_t half = bytes / 2;
+  std::size_t tail = name.size() - half;
+  while (tail < name.size() && (static_cast<unsigned char>(name[tail]) & 0xc0) == 0x80) ++tail;
+  const std::string_view head = name.substr(0, half);
+  return fmt::format("{}…{}", head.substr(0, valid_utf8_prefix(head)), name.substr(tail));
+}
+
+// A group for each node, by any numbers.
+struct Groups {
+  Grouping grouping = Grouping::kNone;
+  std::vector<std::uint32_t> of_node;
+  std::vector<std::string> names;
+};
+
+std::string level_name(std::size_t first, std::size_t last) {
+  return first == last ? fmt::format("level {}", first) : fmt::format("levels {}-{}", first, last);
+}
+
+// Neighbouring levels together, as many as make no more than `most` groups.
+Groups by_level(const graph::Graph& graph, std::size_t most) {
+  const graph::Levels levels = graph::compute_levels(graph);
+  const std::size_t together = (levels.depth() + most - 1) / most;
+  Groups groups{.grouping = Grouping::kLevel, .of_node = levels.of_node, .names = {}};
+  for (std::uint32_t& level : groups.of_node) {
+    level = static_cast<std::uint32_t>(level / together);
+  }
+  for (std::size_t first = 0; first < levels.depth(); first += together) {
+    groups.names.push_back(level_name(first, std::min(first + together, levels.depth()) - 1));
+  }
+  return groups;
+}
+
+// Meta-ops, and for the nodes that belong to none their levels.
+Groups by_meta_op(const graph::Graph& graph, std::size_t most) {
+  const std::size_t meta_ops = graph.meta_op_names().size();
+  if (meta_ops < 2 || meta_ops > most / 2) return {};
+  Groups levels = by_level(graph, most - meta_ops);
+  Groups groups{.grouping = Grouping::kMetaOp,
+                .of_node = std::move(levels.of_node),
+                .names = {graph.meta_op_names().begin(), graph.meta_op_names().end()}};
+  for (std::size_t v = 0; v < graph.node_count(); ++v) {
+    const auto meta = graph.meta_op(NodeId::of(v));
+    groups.of_node[v] =
+        meta ? meta->meta_op : groups.of_node[v] + static_cast<std::uint32_t>(meta_ops);
+  }
+  groups.names.insert(groups.names.end(), levels.names.begin(), levels.names.end());
+  return groups;
+}
+
+Groups groups_of(const graph::Graph& graph, std::size_t most) {
+  if (graph.node_count() <= most) {
+    Groups each;
+    for (std::size_t v = 0; v < graph.node_count(); ++v) {
+      each.of_node.push_back(static_cast<std::uint32_t>(v));
+      each.names.emplace_back(graph.node_name(NodeId::of(v)));
+    }
+    return each;
+  }
+  Groups groups = by_meta_op(graph, most);
+  return groups.grouping == Grouping::kNone ? by_level(graph, most) : groups;
+}
+
+std::vector<LayoutEdge> links_of(const graph::Graph& graph, const PageGraph& drawn) {
+  std::vector<LayoutEdge> links;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const TensorId tensor = TensorId::of(t);
+    const NodeId producer = graph.producer(tensor);
+    if (!producer.valid()) continue;
+    const std::uint32_t from = drawn.item_of[producer.index()];
+    for (const NodeId consumer : graph.consumers(tensor)) {
+      const std::uint32_t to = drawn.item_of[consumer.index()];
+      if (from != to) links.push_back({from, to});
+    }
+  }
+  const auto key = [](const LayoutEdge& e) { return std::pair(e.from, e.to); };
+  std::sort(links.begin(), links.end(),
+            [&](const LayoutEdge& a, const LayoutEdge& b) { return key(a) < key(b); });
+  links.erase(
+      std::unique(links.begin(), links.end(),
+                  [&](const LayoutEdge& a, const LayoutEdge& b) { return key(a) == key(b); }),
+      links.end());
+  return links;
+}
+
+template <class Values>
+void write_array(JsonWriter& json, std::string_view key, const Values& values) {
+  json.key(key).begin_array(JsonLayout::kCompact);
+  for (const auto& value : values) json.value(value);
+  json.end_array();
+}
+
+std::string_view grouping_name(Grouping grouping) {
+  switch (grouping) {
+    case Grouping::kMetaOp:
+      return "meta-op";
+    case Grouping::kLevel:
+      return "level";
+    case Grouping::kNone:
+      break;
+  }
+  return "";
+}
+
+// The names of each item's nodes, a line each, so that a search finds nodes inside groups.
+void write_members(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn) {
+  std::size_t bytes = 0;
+  for (std::size_t v = 0; v < graph.node_count(); ++v) {
+    bytes += graph.node_name(NodeId::of(v)).size() + 1;
+  }
+  if (bytes > kMostMemberBytes) return;
+  std::vector<std::string> members(drawn.names.size());
+  for (std::size_t v = 0; v < graph.node_count(); ++v) {
+    std::string& lines = members[drawn.item_of[v]];
+    if (!lines.empty()) lines += '\n';
+    lines += graph.node_name(NodeId::of(v));
+  }
+  write_array(json, "members", members);
+}
+
+}  // namespace
+
+PageGraph page_graph(const graph::Graph& graph, std::size_t most_items, std::size_t name_bytes) {
+  const Groups groups = groups_of(graph, most_items);
+  PageGraph drawn;
+  drawn.grouping = groups.grouping;
+  drawn.item_of.resize(graph.node_count());
+  std::vector<std::uint32_t> item(groups.names.size(), kNone);
+  for (const NodeId node : graph.topological_order()) {
+    const std::uint32_t group = groups.of_node[node.index()];
+    if (item[group] == kNone) {
+      item[group] = static_cast<std::uint32_t>(drawn.names.size());
+      drawn.names.push_back(cut(groups.names[group], name_bytes));
+      drawn.first.push_back(node.value());
+      drawn.count.push_back(0);
+    }
+    drawn.item_of[node.index()] = item[group];
+    ++drawn.count[item[group]];
+  }
+  drawn.links = links_of(graph, drawn);
+  drawn.layout = layered_layout(drawn.names.size(), drawn.links);
+  if (drawn.links.size() > kMostLinks) {
+    drawn.links_left_out = drawn.links.size() - kMostLinks;
+    drawn.links.resize(kMostLinks);
+  }
+  return drawn;
+}
+
+void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn) {
+  json.begin_object(JsonLayout::kCompact)
+      .field("nodes", graph.node_count())
+      .field("edges", graph.edge_count())
+      .field("grouping", grouping_name(drawn.grouping))
+      .field("links_left_out", drawn.links_left_out)
+      .field("width", std::round(drawn.layout.width))
+      .field("height", std::round(drawn.layout.height));
+  write_array(json, "names", drawn.names);
+  const auto write_coordinates = [&](std::string_view key, const std::vector<double>& values) {
+    json.key(key).begin_array(JsonLayout::kCompact);
+    for (const double value : values) json.value(std::llround(value));
+    json.end_array();
+  };
+  write_coordinates("x", drawn.layout.x);
+  write_coordinates("y", drawn.layout.y);
+  json.key("links").begin_array(JsonLayout::kCompact);
+  for (const LayoutEdge& link : drawn.links) json.value(link.from).value(link.to);
+  json.end_array();
+  if (drawn.grouping == Grouping::kNone) {
+    write_array(json, "kinds", graph.op_kinds());
+    json.key("kind").begin_array(JsonLayout::kCompact);
+    for (const std::uint32_t v : drawn.first) json.value(graph.op_kind_index(NodeId(v)));
+    json.end_array();
+    if (!graph.meta_op_names().empty()) {
+      write_array(json, "meta_ops", graph.meta_op_names());
+      json.key("meta_op").begin_array(JsonLayout::kCompact);
+      for (const std::uint32_t v : drawn.first) {
+        const auto meta = graph.meta_op(NodeId(v));
+        json.value(meta ? static_cast<std::int64_t>(meta->meta_op) : -1);
+      }
+      json.end_array();
+    }
+  } else {
+    write_array(json, "count", drawn.count);
+    write_members(json, graph, drawn);
+  }
+  json.end_object();
+}
+
+}  // namespace doppler::report

@@ -1,0 +1,40 @@
+// A graph as the report's page draws it: a box for each node, or, of graphs with more nodes than a
+// page can show, for each group of nodes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "doppler/base/json_writer.h"
+#include "doppler/graph/graph.h"
+#include "doppler/report/layout.h"
+
+namespace doppler::report {
+
+enum class Grouping : std::uint8_t {
+  kNone,    // an item is a node
+  kMetaOp,  // the nodes of a meta-op; each node without one belongs to its level
+  kLevel,   // the nodes of some neighbouring levels
+};
+
+// Items in topological order (of groups: that of their first nodes).
+struct PageGraph {
+  Grouping grouping = Grouping::kNone;
+  std::vector<std::string> names;      // by item
+  std::vector<std::uint32_t> item_of;  // by node
+  std::vector<std::uint32_t> first;    // by item: its first node
+  std::vector<std::uint32_t> count;    // by item: its nodes
+  std::vector<LayoutEdge> links;       // between items, each once; no item with itself
+  std::size_t links_left_out = 0;      // where there are more than can be drawn
+  Layout layout;
+};
+
+// At most `most_items` items; names are cut to about `name_bytes`.
+PageGraph page_graph(const graph::Graph& graph, std::size_t most_items, std::size_t name_bytes);
+
+// As an object of the page's data.
+void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn);
+
+}  // namespace doppler::report
