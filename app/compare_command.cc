@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/commands.h"
+#include "app/load.h"
 #include "app/search_options.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
@@ -39,13 +40,12 @@ void run(const CompareRequest& request) {
   std::vector<study::Comparison> comparisons;
   for (const std::string& path : request.graphs) {
     ProgressLine progress("reading " + path);
-    const auto problem = api::load_problem(path, request.machine.devices, request.machine.problem,
-                                           request.machine.costs_file);
+    const auto [problem, origin] = load_subject(path, request.machine, progress);
     settings.starting = [&](std::string_view method, std::uint64_t seed) {
       progress.say(fmt::format("{}: {}, seed {}", path, method, seed));
     };
     const auto methods = named.empty() ? study::suitable_methods(registry, *problem) : named;
-    comparisons.push_back({path, problem, study::compare(*problem, methods, settings)});
+    comparisons.push_back({origin, problem, study::compare(*problem, methods, settings)});
     progress.finish();
     if (!request.json) {
       print(fmt::format("{}{}\n{}", comparisons.size() > 1 ? "\n" : "",

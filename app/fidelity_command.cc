@@ -5,6 +5,7 @@
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/load.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/study/describe.h"
@@ -20,8 +21,7 @@ void run(const FidelityRequest& request) {
   check_output(request.output);
   check_output(request.picture);
   ProgressLine progress("reading " + request.graph);
-  const auto problem = api::load_problem(request.graph, request.machine.devices,
-                                         request.machine.problem, request.machine.costs_file);
+  const auto [problem, origin] = load_subject(request.graph, request.machine, progress);
   settings.progress = [&](const std::string& what) { progress.say(what); };
   const study::Fidelity fidelity =
       study::measure_fidelity(problem, api::default_methods(), settings);
@@ -36,7 +36,7 @@ void run(const FidelityRequest& request) {
   write(request.picture, study::fidelity_picture(*problem, fidelity));
   if (request.output == kStandardOutput || request.picture == kStandardOutput) return;
   if (request.json) {
-    print(study::fidelity_json(*problem, request.graph, settings, fidelity));
+    print(study::fidelity_json(*problem, origin, settings, fidelity));
     return;
   }
   print(study::describe_problem(*problem, request.graph) + "\n" +

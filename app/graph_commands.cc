@@ -1,6 +1,8 @@
 // dopp graph show | generate | convert
-#include <optional>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "app/commands.h"
 #include "app/graph_output.h"
@@ -12,28 +14,31 @@
 namespace doppler::app {
 namespace {
 
-using import::Format;
-
-// A format named by the user, or none.
-std::optional<Format> named_format(const std::string& name) {
-  if (name.empty()) return std::nullopt;
-  return import::format_by_name(name);
+// What a reader dropped or guessed, for the JSON about its graph.
+std::function<void(JsonWriter&)> notes_key(const std::vector<std::string>& notes) {
+  return [&notes](JsonWriter& json) {
+    json.key("notes").begin_array();
+    for (const std::string& note : notes) json.value(std::string_view(note));
+    json.end_array();
+  };
 }
 
 }  // namespace
 
 void run(const GraphShowRequest& request) {
   ProgressLine progress("reading " + request.graph);
-  const graph::Graph graph = import::load_graph(request.graph, named_format(request.format));
-  const std::string text = request.json ? study::graph_json(graph, request.graph)
-                                        : study::graph_text(graph, request.graph);
+  const import::Imported imported = import::load(request.graph, request.load);
+  progress.print_notes(imported.notes);
+  const std::string text =
+      request.json ? study::graph_json(imported.graph, request.graph, notes_key(imported.notes))
+                   : study::graph_text(imported.graph, request.graph);
   progress.finish();
   print(text);
 }
 
 void run(const GraphGenerateRequest& request) {
   warn_of_ignored(request.ignored, "random");
-  const Format format = output_format(request.output);
+  const import::Format& format = output_format(request.output);
   ProgressLine progress("generating");
   const graph::Graph graph =
       graph::generate_random({.family = graph::family_by_name(request.family),
@@ -45,10 +50,11 @@ void run(const GraphGenerateRequest& request) {
 }
 
 void run(const GraphConvertRequest& request) {
-  const Format format = output_format(request.output);
+  const import::Format& format = output_format(request.output);
   ProgressLine progress("converting " + request.input);
-  const graph::Graph graph = import::load_graph(request.input, named_format(request.from));
-  write_graph(graph, request.output, format, progress);
+  const import::Imported imported = import::load(request.input, request.load);
+  progress.print_notes(imported.notes);
+  write_graph(imported.graph, request.output, format, progress, notes_key(imported.notes));
 }
 
 }  // namespace doppler::app

@@ -41,7 +41,8 @@ std::vector<std::string> given_options(const CLI::App& app, const std::string& g
 // Of commands that make a graph.
 void add_graph_output(CLI::App& app, GraphOutput& output) {
   add_output(app, "-o,--output", output.file, "Write the graph to this file")->required();
-  app.add_option("--format", output.format, "json, text or dot (default: by the name)");
+  app.add_option("--format", output.format,
+                 fmt::format("{} (default: by the name)", import::format_names(true)));
   add_json(app, output.json);
 }
 
@@ -81,7 +82,7 @@ void add_show(CommandLine& line, CLI::App& group) {
                             "  dopp graph show graph.json\n  dopp graph show tasks.dot --json",
                             [request] { return *request; });
   show->add_option("GRAPH", request->graph, "File to read")->required();
-  show->add_option("--format", request->format, "json, text or dot (default: by the file)");
+  add_load(*show, request->load);
   add_json(*show, request->json);
   add_unused_seed(*show);
 }
@@ -195,8 +196,9 @@ void add_convert(CommandLine& line, CLI::App& group) {
                });
   convert->add_option("INPUT", request->input, "File to read")->required();
   add_output(*convert, "OUTPUT", request->output.file, "File to write")->required();
-  convert->add_option("--from", request->from, "json, text or dot (default: by the file)");
-  convert->add_option("--to", request->output.format, "json, text or dot (default: by the name)");
+  add_load(*convert, request->load, "--from");
+  convert->add_option("--to", request->output.format,
+                      fmt::format("{} (default: by the name)", import::format_names(true)));
   add_json(*convert, request->output.json);
   add_unused_seed(*convert);
 }

@@ -19,20 +19,20 @@ void warn_of_ignored(const std::vector<std::string>& options, const std::string&
   }
 }
 
-Format output_format(const GraphOutput& output) {
-  if (!output.format.empty()) return import::format_by_name(output.format);
-  if (const auto format = import::format_of_path(output.file)) return *format;
+const Format& output_format(const GraphOutput& output) {
+  if (!output.format.empty()) return import::written_format_by_name(output.format);
+  if (const Format* format = import::written_format_of_path(output.file)) return *format;
   const std::string extension = std::filesystem::path(output.file).extension().string();
-  if (extension.empty()) return Format::kJson;
+  if (extension.empty()) return import::format_by_name("json");
   throw ParameterError(
       fmt::format("{}: no graph format has the extension '{}'; use .json, .txt, .dot or .gv, or "
-                  "name the format: json, text or dot",
-                  output.file, extension));
+                  "name the format: {}",
+                  output.file, extension, import::format_names(true)));
 }
 
-void write_graph(const graph::Graph& graph, const GraphOutput& output, Format format,
+void write_graph(const graph::Graph& graph, const GraphOutput& output, const Format& format,
                  ProgressLine& progress, const std::function<void(JsonWriter&)>& add_keys) {
-  const import::SavedGraph saved = import::format_graph(graph, format);
+  const import::SavedGraph saved = format.write(graph);
   progress.finish();
   write_output(output.file, saved.text);
   if (output.file == kStandardOutput || output.json) {

@@ -18,11 +18,11 @@ void warn_of_ignored(const std::vector<std::string>& options, const std::string&
 
 // The format to write: as named, else by the file's extension. A name without one (-, /dev/null)
 // gets our own; an extension of something else must not hold it.
-import::Format output_format(const GraphOutput& output);
+const import::Format& output_format(const GraphOutput& output);
 
 // Writes the graph and says so; what the format could not hold is told as well. `add_keys` adds to
 // what is said in JSON.
-void write_graph(const graph::Graph& graph, const GraphOutput& output, import::Format format,
+void write_graph(const graph::Graph& graph, const GraphOutput& output, const import::Format& format,
                  ProgressLine& progress, const std::function<void(JsonWriter&)>& add_keys = {});
 
 }  // namespace doppler::app

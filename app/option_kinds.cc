@@ -90,8 +90,20 @@ void add_unused_seed(CLI::App& app) {
       "Accepted everywhere; nothing is random here", "N");
 }
 
+void add_load(CLI::App& app, import::LoadOptions& load, const std::string& format) {
+  app.add_option_function<std::string>(
+         format,
+         [&load](const std::string& name) { load.format = import::format_by_name(name).name; },
+         fmt::format("The graph's format, {} (default: by what the file holds)",
+                     import::format_names()))
+      ->type_name("NAME");
+  add_assignments<std::int64_t>(app, "--dim", load.import.dimensions, 1, "NAME=SIZE",
+                                "Sizes of dimensions that the graph leaves open");
+}
+
 void add_machine(CLI::App& app, MachineOptions& machine) {
-  app.add_option("--devices", machine.devices, kDevicesHelp)->type_name("SPEC")->required();
+  add_load(app, machine.load);
+  app.add_option("--devices", machine.devices, kMachineHelp)->type_name("SPEC")->required();
   app.add_option_function<std::string>(
          "--costs",
          [&machine](const std::string& text) {

@@ -21,6 +21,10 @@ namespace doppler::app {
 
 inline constexpr const char* kDevicesHelp =
     "Preset (4xA100, 2n4xA100, 2xA100+2xT4, …), uniform:N or a file";
+inline constexpr const char* kMachineHelp =
+    "Preset (4xA100, 2n4xA100, 2xA100+2xT4, …), uniform:N, a topology's file, or `file`: those "
+    "that "
+    "the graph brings";
 // More than these are taken for a slip of the keyboard.
 inline constexpr int kMaxRuns = 1'000'000;
 inline constexpr std::uint64_t kMaxEvaluations = std::uint64_t{1} << 53;
@@ -122,6 +126,8 @@ void add_seed(CLI::App& app, std::uint64_t& seed);
 // Every command takes a seed, so that scripts can pass it everywhere; here it changes nothing.
 void add_unused_seed(CLI::App& app);
 void add_threads(CLI::App& app, int& threads);
+// How a graph's file is read; `format` is the option that names its format.
+void add_load(CLI::App& app, import::LoadOptions& load, const std::string& format = "--format");
 void add_machine(CLI::App& app, MachineOptions& machine);
 // How a run proceeds.
 void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/load.h"
 #include "app/search_options.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
@@ -47,8 +48,7 @@ void run(const PlaceRequest& request) {
 
   check_output(request.output);
   ProgressLine progress("reading " + request.graph);
-  const auto problem = api::load_problem(request.graph, request.machine.devices,
-                                         request.machine.problem, request.machine.costs_file);
+  const auto [problem, origin] = load_subject(request.graph, request.machine, progress);
   const std::string& unit = problem->time_unit();
   progress.say(fmt::format("{}: placing {} nodes on {} devices", request.method,
                            format_integer(problem->node_count()), problem->device_count()));
@@ -67,7 +67,7 @@ void run(const PlaceRequest& request) {
     if (request.output == kStandardOutput) return;
   }
   if (request.json) {
-    print(study::place_json(*problem, request.graph, result, limits));
+    print(study::place_json(*problem, origin, result, limits));
     return;
   }
   print(study::describe_problem(*problem, request.graph) +

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
+#include "doppler/import/import.h"
 #include "doppler/schedule/figures.h"
 #include "doppler/schedule/timeline.h"
 #include "doppler/study/execute.h"
@@ -21,11 +22,12 @@
 
 namespace doppler::app {
 
-// The devices, and how their costs are found.
+// The devices, how their costs are found, and how the graph's file is read.
 struct MachineOptions {
   std::string devices;
   cost::ProblemOptions problem;
   std::string costs_file;  // measured; empty: none
+  import::LoadOptions load;
 };
 
 struct SearchOptions {
@@ -44,7 +46,7 @@ struct PolicyOptions {
 
 struct GraphShowRequest {
   std::string graph;
-  std::string format;  // empty: by the file
+  import::LoadOptions load;
   bool json = false;
 };
 // Where a graph goes, and whether what is said of it is JSON.
@@ -87,7 +89,7 @@ struct GraphCompileRequest {
 };
 struct GraphConvertRequest {
   std::string input;
-  std::string from;  // empty: by the file
+  import::LoadOptions load;
   GraphOutput output;
 };
 struct DevicesListRequest {

@@ -6,6 +6,7 @@
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/load.h"
 #include "app/placed_run.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
@@ -48,8 +49,7 @@ void run(const RunRequest& given) {
   check_output(request.trace);
   check_output(request.profile);
   ProgressLine progress("reading " + request.graph);
-  const auto problem = api::load_problem(request.graph, request.machine.devices,
-                                         request.machine.problem, request.machine.costs_file);
+  const auto [problem, origin] = load_subject(request.graph, request.machine, progress);
   std::vector<std::string> warnings;
   if (request.placement.empty()) progress.say("placing");
   const schedule::Placement placement = placement_for(request, *problem, warnings);
@@ -64,7 +64,7 @@ void run(const RunRequest& given) {
     write_output(request.profile, cost::write_measured_costs_json(problem->graph(), *result.costs));
   }
   show_run(*problem, {request.graph, request.trace, request.json, silent}, result.timeline,
-           request.json ? study::execute_json(*problem, request.graph, request.execute, result)
+           request.json ? study::execute_json(*problem, origin, request.execute, result)
                         : study::execute_text(*problem, request.execute, result));
   if (result.costs && !request.json && !silent && request.trace != kStandardOutput) {
     print(fmt::format("\nwrote {}; use it with --costs\n", request.profile));

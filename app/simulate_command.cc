@@ -6,6 +6,7 @@
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/load.h"
 #include "app/placed_run.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
@@ -26,8 +27,7 @@ void run(const SimulateRequest& request) {
                                          .interrupt = catch_interrupts()};
   check_output(request.trace);
   ProgressLine progress("reading " + request.graph);
-  const auto problem = api::load_problem(request.graph, request.machine.devices,
-                                         request.machine.problem, request.machine.costs_file);
+  const auto [problem, origin] = load_subject(request.graph, request.machine, progress);
   std::vector<std::string> warnings;
   const schedule::Placement placement = read_placement(request.placement, *problem, warnings);
   progress.say("simulating");
@@ -36,7 +36,7 @@ void run(const SimulateRequest& request) {
   for (const std::string& warning : warnings) print_warning(warning);
   show_run(*problem, {.graph = request.graph, .trace = request.trace, .json = request.json},
            result.timeline,
-           request.json ? study::simulate_json(*problem, request.graph, settings, result)
+           request.json ? study::simulate_json(*problem, origin, settings, result)
                         : study::simulate_text(*problem, settings, result));
   if (!result.failure.empty()) {
     throw InfeasibleError(

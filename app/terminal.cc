@@ -101,6 +101,12 @@ void ProgressLine::say(std::string text) {
   text_ = std::move(text);
 }
 
+void ProgressLine::print_notes(const std::vector<std::string>& notes) {
+  const std::lock_guard lock(mutex_);
+  if (drawer_.joinable() && !notes.empty()) write_quietly(kClearLine);
+  for (const std::string& note : notes) write_line("note", note);
+}
+
 void ProgressLine::draw() {
   constexpr std::string_view kSpinner = "|/-\\";
   std::unique_lock lock(mutex_);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace doppler::app {
 
@@ -38,6 +39,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void say(std::string text);
+  // "dopp: note: …" for each, above the line. What a reader dropped or guessed.
+  void print_notes(const std::vector<std::string>& notes);
   // Clears the line for good; call it before printing anything else.
   void finish();
 

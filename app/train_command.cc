@@ -13,9 +13,9 @@
 
 #include "app/commands.h"
 #include "app/interrupt.h"
+#include "app/load.h"
 #include "app/terminal.h"
 #include "app/train_run.h"
-#include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/json_writer.h"
@@ -41,7 +41,7 @@ struct Lesson {
 };
 
 // Every graph on all devices that it can run on.
-std::vector<Lesson> cross_lessons(const TrainRequest& request) {
+std::vector<Lesson> cross_lessons(const TrainRequest& request, ProgressLine& progress) {
   std::vector<std::string> specs(1);
   for (const char c : request.machine.devices) {
     c == ',' ? specs.emplace_back() : specs.back() += c;
@@ -52,9 +52,9 @@ std::vector<Lesson> cross_lessons(const TrainRequest& request) {
     const std::size_t before = lessons.size();
     for (const std::string& spec : specs) {
       try {
-        lessons.push_back(
-            {graph, spec,
-             api::load_problem(graph, spec, request.machine.problem, request.machine.costs_file)});
+        MachineOptions machine = request.machine;
+        machine.devices = spec;
+        lessons.push_back({graph, spec, load_subject(graph, machine, progress).problem});
       } catch (const InputError& error) {
         if (specs.size() == 1) throw;
         misfit = error;
@@ -67,7 +67,7 @@ std::vector<Lesson> cross_lessons(const TrainRequest& request) {
 
 // As --list has them: a graph, devices and, where it is not the default, free or channel. Empty
 // lines and those that begin with # mean nothing.
-std::vector<Lesson> listed_lessons(const TrainRequest& request) {
+std::vector<Lesson> listed_lessons(const TrainRequest& request, ProgressLine& progress) {
   std::istringstream lines(read_file(request.list));
   std::vector<Lesson> lessons;
   std::string line;
@@ -76,17 +76,17 @@ std::vector<Lesson> listed_lessons(const TrainRequest& request) {
     std::string graph, devices, links, more;
     if (!(words >> graph) || graph.starts_with('#')) continue;
     words >> devices >> links >> more;
-    cost::ProblemOptions options = request.machine.problem;
+    MachineOptions machine = request.machine;
+    machine.devices = devices;
     if (devices.empty() || !more.empty() ||
         (!links.empty() && links != "free" && links != "channel")) {
       throw InputError(fmt::format("{}:{}: a line has a graph, devices and perhaps free or channel",
                                    request.list, number));
     }
     if (!links.empty()) {
-      options.links = links == "free" ? cost::LinkMode::kFree : cost::LinkMode::kChannel;
+      machine.problem.links = links == "free" ? cost::LinkMode::kFree : cost::LinkMode::kChannel;
     }
-    lessons.push_back(
-        {graph, devices, api::load_problem(graph, devices, options, request.machine.costs_file)});
+    lessons.push_back({graph, devices, load_subject(graph, machine, progress).problem});
   }
   return lessons;
 }
@@ -233,7 +233,7 @@ void run(const TrainRequest& given) {
   const StopToken stop(catch_interrupts());
   ProgressLine progress("reading graphs");
   const std::vector<Lesson> lessons =
-      request.list.empty() ? cross_lessons(request) : listed_lessons(request);
+      request.list.empty() ? cross_lessons(request, progress) : listed_lessons(request, progress);
   std::vector<float> start;
   if (!request.start.empty()) {
     policy::Policy policy = policy::read_policy_json(request.start, read_file(request.start));

@@ -27,27 +27,37 @@ std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std:
       std::move(options));
 }
 
-std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
-                                                  const std::string& devices,
-                                                  cost::ProblemOptions options,
-                                                  const std::string& costs_path) {
+LoadedProblem load_problem(const ProblemSource& source) {
   // The devices first: a slip there shows before a large graph is read.
-  auto topology = std::make_shared<const device::Topology>(device::topology_from_spec(devices));
-  const std::string costs_text = costs_path.empty() ? std::string() : read_file(costs_path);
-  auto graph = std::make_shared<const graph::Graph>(import::load_graph(graph_path));
-  if (!costs_path.empty()) {
+  std::optional<device::Topology> topology;
+  if (source.devices != kDevicesOfFile) topology = device::topology_from_spec(source.devices);
+  const std::string costs_text = source.costs.empty() ? std::string() : read_file(source.costs);
+  import::Imported imported = import::load(source.graph, source.load);
+  if (!topology) {
+    if (!imported.machine) {
+      throw InputError(fmt::format("{}: brings no devices of its own: --devices {} means nothing",
+                                   source.graph, kDevicesOfFile));
+    }
+    topology.emplace(std::move(*imported.machine));
+  }
+  auto graph = std::make_shared<const graph::Graph>(std::move(imported.graph));
+  cost::ProblemOptions options = source.options;
+  if (!source.costs.empty()) {
     options.measured = std::make_shared<const cost::MeasuredCosts>(
-        cost::read_measured_costs_json(costs_path, costs_text, *graph));
+        cost::read_measured_costs_json(source.costs, costs_text, *graph));
   }
   try {
-    return std::make_shared<const cost::Problem>(std::move(graph), std::move(topology),
-                                                 std::move(options));
+    return {std::make_shared<const cost::Problem>(
+                std::move(graph), std::make_shared<const device::Topology>(std::move(*topology)),
+                std::move(options)),
+            std::move(imported.notes)};
   } catch (const InputError& error) {
     // What is wrong with the costs names their file itself.
-    const bool is_named = !costs_path.empty() && std::string(error.what()).starts_with(costs_path);
-    throw InputError(is_named ? error.what() : fmt::format("{}: {}", graph_path, error.what()));
+    const bool is_named =
+        !source.costs.empty() && std::string(error.what()).starts_with(source.costs);
+    throw InputError(is_named ? error.what() : fmt::format("{}: {}", source.graph, error.what()));
   } catch (const InfeasibleError& error) {
-    throw InfeasibleError(fmt::format("{}: {}", graph_path, error.what()));
+    throw InfeasibleError(fmt::format("{}: {}", source.graph, error.what()));
   }
 }
 

@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "doppler/base/error.h"
 #include "doppler/cost/problem.h"
@@ -33,12 +35,23 @@ place::Registry default_methods();
 // file.
 std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,
                                                   cost::ProblemOptions options = {});
-// The same from a graph file of any format that we read, and where `costs_path` is not empty with
-// the costs in that file, measured for this graph (docs/formats/costs.md).
-std::shared_ptr<const cost::Problem> load_problem(const std::string& graph_path,
-                                                  const std::string& devices,
-                                                  cost::ProblemOptions options = {},
-                                                  const std::string& costs_path = {});
+
+// As devices: those that the graph's own file brings, with their limits.
+inline constexpr std::string_view kDevicesOfFile = "file";
+
+// A problem in files.
+struct ProblemSource {
+  std::string graph;    // a file of any format that we read
+  std::string devices;  // as above, or kDevicesOfFile
+  cost::ProblemOptions options = {};
+  std::string costs = {};  // a file (docs/formats/costs.md) measured for this graph; or empty
+  import::LoadOptions load = {};  // how the graph is read
+};
+struct LoadedProblem {
+  std::shared_ptr<const cost::Problem> problem;
+  std::vector<std::string> notes;  // what the graph's reader dropped or guessed
+};
+LoadedProblem load_problem(const ProblemSource& source);
 
 struct PlaceOptions {
   std::string method = "auto";

@@ -110,7 +110,9 @@ void check_writable(const std::string& path) {
 }
 
 std::string file_stem(const std::string& path) {
-  return std::filesystem::path(path).stem().string();
+  std::filesystem::path file(path);
+  if (file.extension() == ".gz") file.replace_extension();
+  return file.stem().string();
 }
 
 }  // namespace doppler

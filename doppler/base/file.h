@@ -21,7 +21,8 @@ bool write_all(int descriptor, std::string_view content);
 // closed to us, or the path is a folder. For asking before long work whose result would be lost.
 void check_writable(const std::string& path);
 
-// The file's name without folders and without the last extension: "a/b.c.json" gives "b.c".
+// The file's name without folders and without the last extension: "a/b.c.json" gives "b.c". That of
+// a packed file counts as none: "b.json.gz" gives "b".
 std::string file_stem(const std::string& path);
 
 }  // namespace doppler

@@ -368,9 +368,13 @@ void JsonReader::skip_value() {
   } while (frames_.size() > depth);
 }
 
-void JsonReader::finish() {
+bool JsonReader::done() {
   skip_space();
-  if (at_ != text_.size()) fail_here("something follows the end of the JSON value");
+  return at_ == text_.size();
+}
+
+void JsonReader::finish() {
+  if (!done()) fail_here("something follows the end of the JSON value");
 }
 
 }  // namespace doppler

@@ -51,7 +51,9 @@ class JsonReader {
   void null();
   void skip_value();
 
-  // Requires that nothing but white space is left.
+  // Whether nothing but white space is left.
+  bool done();
+  // Requires that.
   void finish();
 
   // The place of the value that comes next.

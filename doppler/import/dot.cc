@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -14,8 +13,8 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/name_index.h"
-#include "doppler/graph/builder.h"
 #include "doppler/import/dot_lexer.h"
+#include "doppler/import/task_graph.h"
 
 namespace doppler::import {
 namespace {
@@ -283,115 +282,41 @@ void DotParser::connect(const std::vector<std::uint32_t>& from,
   }
 }
 
-// One result per node, or one per size where its edges carry different sizes.
-class DrawingBuilder {
- public:
-  explicit DrawingBuilder(Drawing& drawing) : drawing_(drawing) {}
-
-  graph::Graph build() && {
-    for (std::uint32_t v = 0; v < drawing_.nodes.size(); ++v) add_node(v);
-    for (Edge& edge : drawing_.edges) {
-      const Attributes& source = drawing_.nodes[edge.from].attributes;
-      if (!edge.time) edge.time = source.transfer_time;
-      if (!edge.bytes) edge.bytes = source.bytes;
-    }
-    const auto of_source = Csr<std::uint32_t>::build(drawing_.nodes.size(), [&](const auto& visit) {
-      for (std::uint32_t e = 0; e < drawing_.edges.size(); ++e) {
-        visit(drawing_.edges[e].from, e);
-      }
-    });
-    results_.resize(drawing_.edges.size());
-    for (std::uint32_t v = 0; v < drawing_.nodes.size(); ++v) add_results(v, of_source[v]);
-    for (std::size_t e = 0; e < drawing_.edges.size(); ++e) {
-      const Edge& edge = drawing_.edges[e];
-      builder_.connect(results_[e].tensor, NodeId(edge.to),
-                       results_[e].own_time ? edge.time : std::nullopt);
-    }
-    builder_.set_name(drawing_.name);
-    if (!drawing_.time_unit.empty()) builder_.set_time_unit(drawing_.time_unit);
-    return std::move(builder_).build();
-  }
-
- private:
-  struct Result {
-    TensorId tensor;
-    bool own_time = false;  // the edges disagree on the transfer time, so each keeps its own
-  };
-  struct Group {
-    std::optional<double> bytes, time;
-    bool same_time = true;
-    TensorId tensor = {};
-  };
-
-  void add_node(std::uint32_t v) {
-    const Attributes& attributes = drawing_.nodes[v].attributes;
+graph::Graph build(const std::string& file, std::string_view text, const Drawing& drawing) {
+  TaskGraph tasks(file, text);
+  for (std::uint32_t v = 0; v < drawing.nodes.size(); ++v) {
+    const auto& [attributes, at] = drawing.nodes[v];
     // Graphviz's own default label "\N" says nothing.
     const std::string label =
         attributes.label && *attributes.label != "\\N" ? *attributes.label : std::string("op");
-    builder_.add_node({.name = std::string(drawing_.names.name(v)),
-                       .op = attributes.op.value_or(label),
-                       .time = attributes.duration(),
-                       .flops = attributes.flops,
-                       .bytes_read = attributes.bytes_read,
-                       .bytes_written = attributes.bytes_written});
+    tasks.add({.name = std::string(drawing.names.name(v)),
+               .op = attributes.op.value_or(label),
+               .time = attributes.duration(),
+               .flops = attributes.flops,
+               .bytes_read = attributes.bytes_read,
+               .bytes_written = attributes.bytes_written},
+              at, {attributes.bytes, attributes.transfer_time});
   }
-
-  void add_results(std::uint32_t v, std::span<const std::uint32_t> edges) {
-    const Attributes& attributes = drawing_.nodes[v].attributes;
-    std::vector<Group> groups;
-    std::map<std::optional<double>, std::size_t> group_of;
-    for (const std::uint32_t e : edges) {
-      const Edge& edge = drawing_.edges[e];
-      const auto [entry, is_new] = group_of.try_emplace(edge.bytes, groups.size());
-      if (is_new) groups.push_back({edge.bytes, edge.time});
-      Group& group = groups[entry->second];
-      group.same_time &= group.time == edge.time;
-    }
-    if (edges.empty() && (attributes.bytes || attributes.transfer_time)) {
-      groups.push_back({attributes.bytes, attributes.transfer_time});
-    }
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      Group& group = groups[i];
-      group.tensor =
-          builder_.add_tensor({.name = result_name(v, i),
-                               .producer = NodeId(v),
-                               .bytes = group.bytes,
-                               .transfer_time = group.same_time ? group.time : std::nullopt});
-    }
-    for (const std::uint32_t e : edges) {
-      const Group& group = groups[group_of.at(drawing_.edges[e].bytes)];
-      results_[e] = {group.tensor, !group.same_time};
-    }
+  for (const Edge& edge : drawing.edges) {
+    tasks.connect(NodeId(edge.from), NodeId(edge.to), edge.bytes, edge.time);
   }
-
-  // The node's name for its first result; others get a number behind it that makes them unique.
-  std::string result_name(std::uint32_t v, std::size_t i) {
-    const std::string name(drawing_.names.name(v));
-    if (i == 0) return name;
-    std::string numbered = fmt::format("{}.{}", name, i);
-    while (drawing_.names.find(numbered) || !taken_.add(numbered).is_new) numbered += '\'';
-    return numbered;
-  }
-
-  Drawing& drawing_;
-  graph::GraphBuilder builder_;
-  std::vector<Result> results_;  // of each edge
-  NameIndex taken_;
-};
+  return std::move(tasks).build(drawing.name, drawing.time_unit);
+}
 
 }  // namespace
 
-graph::Graph read_dot(const std::string& file, std::string_view text) {
+bool is_dot(const Content& content) {
+  // A comment, or the first word of a drawing.
+  return content.text.starts_with("/") || content.text.starts_with("#") ||
+         content.starts_with_word("digraph") || content.starts_with_word("graph") ||
+         content.starts_with_word("strict");
+}
+
+Imported read_dot(const std::string& file, std::string_view text, const ImportOptions&) {
   DotParser parser(file, text);
   Drawing drawing = parser.parse();
   if (drawing.name.empty()) drawing.name = file_stem(file);
-  try {
-    return DrawingBuilder(drawing).build();
-  } catch (const graph::GraphError& error) {
-    parser.fail_at(drawing.nodes[error.node.index()].at, error.what());
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", file, error.what()));
-  }
+  return {.graph = build(file, text, drawing)};
 }
 
 }  // namespace doppler::import

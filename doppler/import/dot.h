@@ -5,13 +5,14 @@
 #include <string_view>
 
 #include "doppler/graph/graph.h"
+#include "doppler/import/content.h"
+#include "doppler/import/imported.h"
 #include "doppler/import/saved_graph.h"
 
 namespace doppler::import {
 
-// `file` names the source in errors and names the graph where the text does not. Throws InputError
-// with file:line:column.
-graph::Graph read_dot(const std::string& file, std::string_view text);
+bool is_dot(const Content& content);
+Imported read_dot(const std::string& file, std::string_view text, const ImportOptions& = {});
 
 SavedGraph write_dot(const graph::Graph& graph);
 

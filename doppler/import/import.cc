@@ -2,99 +2,147 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/graph/graph_json.h"
+#include "doppler/import/archive.h"
 #include "doppler/import/dot.h"
 #include "doppler/import/published_text.h"
 
 namespace doppler::import {
 namespace {
 
-struct FormatEntry {
-  Format format;
-  std::string_view name;
-  graph::Graph (*read)(const std::string& file, std::string_view text);
-  SavedGraph (*write)(const graph::Graph& graph);
-};
-
+Imported read_json(const std::string& file, std::string_view text, const ImportOptions&) {
+  return {.graph = graph::read_graph_json(file, text)};
+}
 SavedGraph write_json(const graph::Graph& graph) {
   return {graph::write_graph_json(graph), {}};
 }
-
-// Every format: one line each.
-constexpr FormatEntry kFormats[] = {
-    {Format::kJson, "json", graph::read_graph_json, write_json},
-    {Format::kPublishedText, "text", read_published_text, write_published_text},
-    {Format::kDot, "dot", read_dot, write_dot},
-};
-
-const FormatEntry& entry_of(Format format) {
-  for (const FormatEntry& entry : kFormats) {
-    if (entry.format == format) return entry;
-  }
-  throw ParameterError("unknown graph format");
+bool is_ours(const Content& content) {
+  // What is no JSON after all is for our reader to say, with the place.
+  return content.json.string("format").starts_with("doppler.") ||
+         (content.is_json && content.json.damaged());
 }
+
+// Every format: one line each, those that are sure of themselves first.
+constexpr Format kFormats[] = {
+    {"text", "the published DOPPLER graphs", is_published_text, read_published_text,
+     write_published_text},
+    {"dot", "Graphviz", is_dot, read_dot, write_dot},
+    {"json", "our own, which holds everything", is_ours, read_json, write_json},
+};
 
 }  // namespace
 
-Format format_by_name(std::string_view name) {
-  for (const FormatEntry& entry : kFormats) {
-    if (entry.name == name) return entry.format;
+std::span<const Format> formats() {
+  return kFormats;
+}
+
+std::string format_names(bool written) {
+  std::string names;
+  for (const Format& format : kFormats) {
+    if (written && format.write == nullptr) continue;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", format.name);
   }
-  throw ParameterError(fmt::format("unknown graph format '{}' (known: json, text, dot)", name));
+  return names;
 }
 
-std::string_view format_name(Format format) {
-  return entry_of(format).name;
+const Format& format_by_name(std::string_view name) {
+  for (const Format& format : kFormats) {
+    if (format.name == name) return format;
+  }
+  throw ParameterError(fmt::format("unknown graph format '{}' (known: {})", name, format_names()));
 }
 
-std::optional<Format> format_of_path(const std::string& path) {
+const Format& written_format_by_name(std::string_view name) {
+  const Format& format = format_by_name(name);
+  if (format.write == nullptr) {
+    throw ParameterError(
+        fmt::format("graphs in the format '{}' are read, not written; written are: {}", name,
+                    format_names(true)));
+  }
+  return format;
+}
+
+const Format* written_format_of_path(const std::string& path) {
   const std::string extension = std::filesystem::path(path).extension().string();
-  if (extension == ".json") return Format::kJson;
-  if (extension == ".txt") return Format::kPublishedText;
-  if (extension == ".dot" || extension == ".gv") return Format::kDot;
-  return std::nullopt;
+  if (extension == ".json") return &format_by_name("json");
+  if (extension == ".txt") return &format_by_name("text");
+  if (extension == ".dot" || extension == ".gv") return &format_by_name("dot");
+  return nullptr;
 }
 
-Format sniff(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  if (start == std::string_view::npos) throw InputError("the file is empty");
-  const char first = text[start];
-  if (first == '{' || first == '[') return Format::kJson;
-  if (first >= '0' && first <= '9') return Format::kPublishedText;
-  if (first == '/' || first == '#') return Format::kDot;  // a comment
-  for (const std::string_view keyword : {"digraph", "graph", "strict"}) {
-    bool same = text.size() - start >= keyword.size();
-    for (std::size_t i = 0; same && i < keyword.size(); ++i) {
-      same = (text[start + i] | 0x20) == keyword[i];  // in any case of letters
-    }
-    if (same) return Format::kDot;
+const Format& recognise(std::string_view bytes) {
+  const Content content(bytes);
+  if (content.text.empty()) throw InputError("the file is empty");
+  for (const Format& format : kFormats) {
+    if (format.recognises(content)) return format;
   }
-  throw InputError("not a graph: neither our JSON, nor the published text format, nor DOT");
+  throw InputError(
+      fmt::format("not a graph in a format that is read here ({}); --format names one where it is",
+                  format_names()));
 }
 
-graph::Graph parse_graph(const std::string& file, std::string_view text, Format format) {
-  return entry_of(format).read(file, text);
+Imported parse(const std::string& file, std::string_view bytes, const LoadOptions& options) {
+  if (!options.format.empty())
+    return format_by_name(options.format).read(file, bytes, options.import);
+  const Format* format = nullptr;
+  try {
+    format = &recognise(bytes);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}:1:1: {}", file, error.what()));
+  }
+  return format->read(file, bytes, options.import);
 }
 
-graph::Graph load_graph(const std::string& path, std::optional<Format> format) {
-  const std::string text = read_file(path);
-  if (!format) {
+Imported load(const std::string& path, const LoadOptions& options) {
+  if (!options.format.empty()) format_by_name(options.format);  // a slip shows at once
+  const std::string bytes = read_file(path);
+  if (!is_packed(bytes)) return parse(path, bytes, options);
+  std::vector<Unpacked> members = unpack(path, bytes);
+  // Of several the largest that is a graph; the rest (licences, other ranks) are named.
+  std::stable_sort(members.begin(), members.end(), [](const Unpacked& a, const Unpacked& b) {
+    return a.bytes.size() > b.bytes.size();
+  });
+  const auto is_graph = [&](const Unpacked& member) {
     try {
-      format = sniff(text);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}:1:1: {}", path, error.what()));
+      if (options.format.empty()) recognise(member.bytes);
+      return true;
+    } catch (const InputError&) {
+      return false;
     }
+  };
+  auto taken = std::find_if(members.begin(), members.end(), is_graph);
+  if (taken == members.end()) taken = members.begin();  // whose error tells what is read
+  Imported imported = parse(taken->name, taken->bytes, options);
+  if (members.size() > 1) {
+    std::string others;
+    std::size_t named = 0;
+    constexpr std::size_t kMostNamed = 5;
+    for (const Unpacked& member : members) {
+      if (&member == &*taken) continue;
+      if (++named <= kMostNamed) others += (named > 1 ? ", " : "") + member.name;
+    }
+    if (named > kMostNamed) others += fmt::format(" and {} more", named - kMostNamed);
+    imported.notes.insert(imported.notes.begin(),
+                          fmt::format("{} is the largest graph in the archive and was taken; left "
+                                      "out: {}",
+                                      taken->name, others));
   }
-  return parse_graph(path, text, *format);
+  return imported;
 }
 
-SavedGraph format_graph(const graph::Graph& graph, Format format) {
-  return entry_of(format).write(graph);
+graph::Graph load_graph(const std::string& path, const LoadOptions& options) {
+  return load(path, options).graph;
+}
+
+SavedGraph format_graph(const graph::Graph& graph, std::string_view format) {
+  return written_format_by_name(format).write(graph);
 }
 
 }  // namespace doppler::import

@@ -1,36 +1,54 @@
-// Graph files of any format that this program reads.
+// Graph files of any format that this program reads. Thread safe.
 #pragma once
 
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "doppler/graph/graph.h"
+#include "doppler/import/content.h"
+#include "doppler/import/imported.h"
 #include "doppler/import/saved_graph.h"
 
 namespace doppler::import {
 
-enum class Format {
-  kJson,           // our own; holds everything
-  kPublishedText,  // the published DOPPLER code's
-  kDot,            // Graphviz
+struct Format {
+  std::string_view name;
+  std::string_view summary;
+  // By what the file holds; the first of the table that says yes reads it.
+  bool (*recognises)(const Content& content);
+  Imported (*read)(const std::string& file, std::string_view bytes, const ImportOptions& options);
+  SavedGraph (*write)(const graph::Graph& graph) = nullptr;  // null: it is only read
 };
 
-// "json", "text" or "dot". Throws ParameterError for others.
-Format format_by_name(std::string_view name);
-std::string_view format_name(Format format);
-// By the extension, .json, .txt, .dot or .gv; nothing for others.
-std::optional<Format> format_of_path(const std::string& path);
+// All of them; docs/formats/import.md describes what each reads.
+std::span<const Format> formats();
+// Throws ParameterError for a name that is none, with those that are.
+const Format& format_by_name(std::string_view name);
+// The same among those that are written.
+const Format& written_format_by_name(std::string_view name);
+// By the extension, .json, .txt, .dot or .gv, of those that are written; null for others.
+const Format* written_format_of_path(const std::string& path);
+// "json, text, dot": the names, of all or of those that are written.
+std::string format_names(bool written = false);
 
-// The format that the text claims to be in, by its first words. Throws InputError (without a place)
-// where it is none of them.
-Format sniff(std::string_view text);
+// The format that the content is in. Throws InputError (without a place) where it is none of them.
+const Format& recognise(std::string_view bytes);
 
-// A graph that has no name of its own is named after the file. Throws InputError with the file and,
-// where it has one, the place.
-graph::Graph load_graph(const std::string& path, std::optional<Format> format = std::nullopt);
+struct LoadOptions {
+  std::string format = {};  // by name; empty: as recognised
+  ImportOptions import = {};
+};
 
-graph::Graph parse_graph(const std::string& file, std::string_view text, Format format);
-SavedGraph format_graph(const graph::Graph& graph, Format format);
+// Reads a file, also one that is packed (archive.h). A graph that has no name of its own is named
+// after the file. Throws InputError with the file and, where it has one, the place.
+Imported load(const std::string& path, const LoadOptions& options = {});
+// The same of a file's content.
+Imported parse(const std::string& file, std::string_view bytes, const LoadOptions& options = {});
+// For callers that need only the graph.
+graph::Graph load_graph(const std::string& path, const LoadOptions& options = {});
+
+// Throws ParameterError where the format is only read.
+SavedGraph format_graph(const graph::Graph& graph, std::string_view format);
 
 }  // namespace doppler::import

@@ -200,8 +200,12 @@ graph::Graph TextReader::read() {
 
 }  // namespace
 
-graph::Graph read_published_text(const std::string& file, std::string_view text) {
-  return TextReader(file, text).read();
+bool is_published_text(const Content& content) {
+  return content.text.find_first_of("0123456789") == 0;
+}
+
+Imported read_published_text(const std::string& file, std::string_view text, const ImportOptions&) {
+  return {.graph = TextReader(file, text).read()};
 }
 
 }  // namespace doppler::import

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "doppler/graph/graph.h"
+#include "doppler/import/content.h"
+#include "doppler/import/imported.h"
 #include "doppler/import/saved_graph.h"
 
 namespace doppler::import {
@@ -12,9 +14,10 @@ namespace doppler::import {
 // A cost in the file / this = seconds.
 inline constexpr double kPublishedCostsPerSecond = 1e10;
 
-// Nodes "n0", "n1", … with one result each. `file` names the source in errors and names the graph.
-// Throws InputError with file:line:column.
-graph::Graph read_published_text(const std::string& file, std::string_view text);
+bool is_published_text(const Content& content);
+// Nodes "n0", "n1", … with one result each.
+Imported read_published_text(const std::string& file, std::string_view text,
+                             const ImportOptions& = {});
 
 // The format has integers, one compute and one communication cost per node. Throws ParameterError
 // where a node or a tensor that is read has no given time, or one too large for a 64-bit integer.

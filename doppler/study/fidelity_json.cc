@@ -14,11 +14,11 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-std::string fidelity_json(const cost::Problem& problem, const std::string& graph_path,
+std::string fidelity_json(const cost::Problem& problem, const GraphOrigin& origin,
                           const FidelitySettings& settings, const Fidelity& fidelity) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, graph_path);
+  write_subject(json, problem, origin);
   json.field("engine", settings.backend)
       .field("clock", settings.clock == EngineClock::kWall ? std::string_view("wall") : "virtual")
       .field("seed", settings.sample.seed)

@@ -143,11 +143,11 @@ void write_makespans(JsonWriter& json, const auto& result) {
 
 }  // namespace
 
-std::string place_json(const cost::Problem& problem, const std::string& graph_path,
+std::string place_json(const cost::Problem& problem, const GraphOrigin& origin,
                        const Result& result, const Limits& limits) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, graph_path);
+  write_subject(json, problem, origin);
   write_result(json, problem, result);
   write_limits(json, problem, result.placement, limits);
   write_placement(json, problem, result.placement);
@@ -160,7 +160,7 @@ std::string compare_json(const std::vector<Comparison>& comparisons) {
   for (const Comparison& comparison : comparisons) {
     for (const Entry& entry : comparison.entries) {
       json.begin_object();
-      write_subject(json, *comparison.problem, comparison.graph_path);
+      write_subject(json, *comparison.problem, comparison.origin);
       if (entry.result) {
         write_result(json, *comparison.problem, *entry.result);
         write_placement(json, *comparison.problem, entry.result->placement);
@@ -177,11 +177,11 @@ std::string compare_json(const std::vector<Comparison>& comparisons) {
   return json.end_array().end_object().take();
 }
 
-std::string simulate_json(const cost::Problem& problem, const std::string& graph_path,
+std::string simulate_json(const cost::Problem& problem, const GraphOrigin& origin,
                           const SimulateSettings& settings, const SimulateResult& result) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, graph_path);
+  write_subject(json, problem, origin);
   json.field("mode", mode_name(settings.mode))
       .field("choice", choice_name(settings.choice))
       .field("jitter", settings.jitter)
@@ -195,11 +195,11 @@ std::string simulate_json(const cost::Problem& problem, const std::string& graph
   return json.end_object().take();
 }
 
-std::string execute_json(const cost::Problem& problem, const std::string& graph_path,
+std::string execute_json(const cost::Problem& problem, const GraphOrigin& origin,
                          const ExecuteSettings& settings, const ExecuteResult& result) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, graph_path);
+  write_subject(json, problem, origin);
   json.field("engine", settings.backend)
       .field("clock", settings.clock == EngineClock::kWall ? std::string_view("wall") : "virtual")
       .field("mode", mode_name(settings.mode))

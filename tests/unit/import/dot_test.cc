@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 graph::Graph read(std::string_view text) {
-  return read_dot("g.dot", text);
+  return read_dot("g.dot", text).graph;
 }
 std::string error_in(std::string_view text) {
   return error_of([&] { read(text); });

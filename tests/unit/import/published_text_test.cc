@@ -32,7 +32,7 @@ std::string error_in(std::string_view text) {
 }
 
 TEST(PublishedText, ReadsVerticesEdgesAndCosts) {
-  const graph::Graph graph = read_published_text("dir/small.txt", kSmall);
+  const graph::Graph graph = read_published_text("dir/small.txt", kSmall).graph;
   EXPECT_EQ(graph.name(), "small");
   EXPECT_EQ(graph.time_unit(), "s");
   ASSERT_EQ(graph.node_count(), 3u);
@@ -49,12 +49,12 @@ TEST(PublishedText, ReadsVerticesEdgesAndCosts) {
 }
 
 TEST(PublishedText, AcceptsOtherLineEndsAndNoInputs) {
-  EXPECT_EQ(read_published_text("g", "2\r\n\r\n0\r\n1\r\n1,2,a\r\n3,4\r\n").edge_count(), 1u);
-  EXPECT_EQ(read_published_text("g", "1\n\n\n\n1,2").node_count(), 1u);
+  EXPECT_EQ(read_published_text("g", "2\r\n\r\n0\r\n1\r\n1,2,a\r\n3,4\r\n").graph.edge_count(), 1u);
+  EXPECT_EQ(read_published_text("g", "1\n\n\n\n1,2").graph.node_count(), 1u);
 }
 
 TEST(PublishedText, WritesWhatItRead) {
-  const graph::Graph graph = read_published_text("g.txt", kSmall);
+  const graph::Graph graph = read_published_text("g.txt", kSmall).graph;
   const SavedGraph saved = write_published_text(graph);
   EXPECT_TRUE(saved.notes.empty());
   EXPECT_EQ(saved.text,
@@ -65,11 +65,11 @@ TEST(PublishedText, WritesWhatItRead) {
             "10000000000,40000000000,einsum\n"
             "5000000000,20000000000\n"
             "0,0,formation\n");
-  EXPECT_EQ(read_published_text("g.txt", saved.text).hash(), graph.hash());
+  EXPECT_EQ(read_published_text("g.txt", saved.text).graph.hash(), graph.hash());
 }
 
 TEST(PublishedText, SurvivesTheWayThroughJson) {
-  const graph::Graph graph = read_published_text("g.txt", kSmall);
+  const graph::Graph graph = read_published_text("g.txt", kSmall).graph;
   const graph::Graph from_json = graph::read_graph_json("g.json", graph::write_graph_json(graph));
   EXPECT_EQ(from_json.hash(), graph.hash());
   EXPECT_EQ(write_published_text(from_json).text, write_published_text(graph).text);
@@ -165,12 +165,12 @@ TEST(PublishedText, ReadsThePublishedGraphs) {
   for (const auto& [name, nodes] : graphs) {
     const auto path = test::shared_graph(std::string("reference/") + name + ".txt");
     if (!path) GTEST_SKIP() << "the shared graphs are not here";
-    const graph::Graph graph = read_published_text(*path, read_file(*path));
+    const graph::Graph graph = read_published_text(*path, read_file(*path)).graph;
     EXPECT_EQ(graph.name(), name);
     EXPECT_EQ(graph.node_count(), nodes);
     const SavedGraph saved = write_published_text(graph);
     EXPECT_TRUE(saved.notes.empty());
-    EXPECT_EQ(read_published_text(*path, saved.text).hash(), graph.hash());
+    EXPECT_EQ(read_published_text(*path, saved.text).graph.hash(), graph.hash());
   }
 }
 
