@@ -1,0 +1,524 @@
+#include "doppler/import/hlo_costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "doppler/base/text_position.h"
+
+namespace doppler::import {
+namespace {
+
+constexpr int kMaxCallDepth = 200;
+
+constexpr std::string_view kElementwise[] = {"abs",
+                                             "add",
+                                             "and",
+                                             "atan2",
+                                             "cbrt",
+                                             "ceil",
+                                             "clamp",
+                                             "clz",
+                                             "compare",
+                                             "complex",
+                                             "convert",
+                                             "cosine",
+                                             "count-leading-zeros",
+                                             "divide",
+                                             "erf",
+                                             "exponential",
+                                             "exponential-minus-one",
+                                             "floor",
+                                             "imag",
+                                             "is-finite",
+                                             "log",
+                                             "log-plus-one",
+                                             "logistic",
+                                             "maximum",
+                                             "minimum",
+                                             "multiply",
+                                             "negate",
+                                             "not",
+                                             "or",
+                                             "popcnt",
+                                             "power",
+                                             "real",
+                                             "reduce-precision",
+                                             "remainder",
+                                             "round-nearest-afz",
+                                             "round-nearest-even",
+                                             "rsqrt",
+                                             "select",
+                                             "shift-left",
+                                             "shift-right-arithmetic",
+                                             "shift-right-logical",
+                                             "sign",
+                                             "sine",
+                                             "sqrt",
+                                             "stochastic-convert",
+                                             "subtract",
+                                             "tan",
+                                             "tanh",
+                                             "xor",
+                                             "rng",
+                                             "rng-bit-generator",
+                                             "rng-get-and-update-state",
+                                             "acos",
+                                             "acosh",
+                                             "asin",
+                                             "asinh",
+                                             "atanh",
+                                             "cosh",
+                                             "sinh",
+                                             "all-reduce",
+                                             "all-reduce-start",
+                                             "reduce-scatter"};
+
+// Moves data and computes nothing.
+constexpr std::string_view kMoves[] = {"copy",
+                                       "copy-start",
+                                       "transpose",
+                                       "concatenate",
+                                       "pad",
+                                       "reverse",
+                                       "slice",
+                                       "dynamic-slice",
+                                       "dynamic-update-slice",
+                                       "gather",
+                                       "all-gather",
+                                       "all-gather-start",
+                                       "all-to-all",
+                                       "collective-permute",
+                                       "collective-permute-start",
+                                       "collective-broadcast",
+                                       "ragged-all-to-all",
+                                       "infeed",
+                                       "outfeed",
+                                       "send",
+                                       "recv",
+                                       "send-done",
+                                       "recv-done"};
+
+// These read as much as they give, however large what they look into.
+constexpr std::string_view kLookups[] = {"slice", "dynamic-slice", "gather"};
+
+template <std::size_t kCount>
+bool is_in(std::string_view opcode, const std::string_view (&list)[kCount]) {
+  return std::find(std::begin(list), std::end(list), opcode) != std::end(list);
+}
+
+const HloShape& operand_shape(const HloComputation& computation, const HloInstruction& instruction,
+                              std::size_t i) {
+  static const HloShape kNone;
+  if (i >= instruction.operands.size()) return kNone;
+  return computation.instructions[instruction.operands[i]].shape;
+}
+
+double dim(const HloShape& shape, std::int64_t i) {
+  return i >= 0 && i < static_cast<std::int64_t>(shape.dims.size())
+             ? static_cast<double>(shape.dims[static_cast<std::size_t>(i)])
+             : 1.0;
+}
+
+double product_of_integers(std::string_view text) {
+  double product = 1.0;
+  for (const std::int64_t number : hlo_integers(text))
+    product *= std::max(1.0, static_cast<double>(number));
+  return product;
+}
+
+double largest_leaf(const HloShape& shape) {
+  std::vector<const HloShape*> leaves;
+  shape.append_leaves(leaves);
+  double largest = 0.0;
+  for (const HloShape* leaf : leaves) largest = std::max(largest, leaf->element_count());
+  return largest;
+}
+
+double dot_flops(const HloShape& lhs, const HloShape& out, std::string_view contracting) {
+  double contracted = 1.0;
+  const std::vector<std::int64_t> dims = hlo_integers(contracting);
+  for (const std::int64_t i : dims) contracted *= dim(lhs, i);
+  if (dims.empty() && !lhs.dims.empty() && contracting.empty()) {
+    contracted = static_cast<double>(lhs.dims.back());  // dot of vectors, without its numbers
+  }
+  return 2.0 * largest_leaf(out) * contracted;
+}
+
+// Each output element sums over the window and the input features of its group. Where the input is
+// spread out by dilation, the zeros between are not multiplied.
+double convolution_flops(const HloInstruction& instruction, const HloShape& kernel,
+                         const HloShape& out) {
+  const std::string_view labels = instruction.attribute("dim_labels");
+  const std::string_view window = instruction.attribute("window");
+  const std::size_t begin = labels.find('_'), end = labels.find("->");
+  double features = 1.0;
+  if (begin != std::string_view::npos && end != std::string_view::npos && begin < end) {
+    const std::size_t at = labels.substr(begin + 1, end - begin - 1).find('i');
+    if (at != std::string_view::npos) features = dim(kernel, static_cast<std::int64_t>(at));
+  }
+  const double dilation = product_of_integers(hlo_field(window, "lhs_dilate"));
+  const double size = product_of_integers(hlo_field(window, "size"));
+  return 2.0 * largest_leaf(out) * std::max(size / dilation, 1.0) * features;
+}
+
+// What a computation reads of one of its parameters: less than all where every reader looks
+// something up in it or overwrites a part of it in place.
+double bytes_read_of_parameter(const HloComputation& computation, std::uint32_t parameter) {
+  double bytes = 0.0;
+  for (const HloInstruction& reader : computation.instructions) {
+    for (std::size_t i = 0; i < reader.operands.size(); ++i) {
+      if (reader.operands[i] != parameter) continue;
+      if (i == 0 && is_in(reader.opcode, kLookups)) {
+        bytes += reader.shape.bytes();
+      } else if (!(i == 0 && reader.opcode == "dynamic-update-slice")) {
+        return computation.instructions[parameter].shape.bytes();
+      }
+    }
+  }
+  return std::min(bytes, computation.instructions[parameter].shape.bytes());
+}
+
+double bytes_written_by(const HloComputation& computation, std::uint32_t root) {
+  const HloInstruction& instruction = computation.instructions[root];
+  if (instruction.opcode == "dynamic-update-slice") {
+    return operand_shape(computation, instruction, 1).bytes();
+  }
+  if (instruction.opcode != "tuple") return instruction.shape.bytes();
+  double sum = 0.0;
+  for (const std::uint32_t operand : instruction.operands) {
+    const HloInstruction& element = computation.instructions[operand];
+    sum += element.opcode == "dynamic-update-slice" ? operand_shape(computation, element, 1).bytes()
+                                                    : element.shape.bytes();
+  }
+  return sum;
+}
+
+}  // namespace
+
+void HloCost::add(const HloCost& other, double times) {
+  flops += times * other.flops;
+  bytes_read += times * other.bytes_read;
+  bytes_written += times * other.bytes_written;
+  product |= other.product;
+}
+
+HloCosts::HloCosts(const std::string& file, std::string_view text, const HloModule& module)
+    : file_(file), text_(text), module_(module), sums_(module.computations.size()) {
+  for (std::size_t i = 0; i < module.computations.size(); ++i) {
+    by_name_.emplace(module.computations[i].name, static_cast<std::uint32_t>(i));
+  }
+  check_calls();
+}
+
+void HloCosts::fail(const HloInstruction& instruction, const std::string& message) const {
+  fail_at_offset(file_, text_, instruction.at, message);
+}
+
+std::vector<std::uint32_t> HloCosts::callees(const HloInstruction& instruction) const {
+  constexpr std::string_view kKeys[] = {"calls",
+                                        "to_apply",
+                                        "body",
+                                        "condition",
+                                        "true_computation",
+                                        "false_computation",
+                                        "branch_computations",
+                                        "called_computations",
+                                        "select",
+                                        "scatter"};
+  std::vector<std::uint32_t> found;
+  for (const auto& [key, value] : instruction.attributes) {
+    if (!is_in(key, kKeys)) continue;
+    // "%name", "name" or "{%name, %name}"
+    std::size_t at = 0;
+    while (at < value.size()) {
+      const std::size_t begin = value.find_first_not_of("{}, %\"\n\t", at);
+      if (begin == std::string_view::npos) break;
+      const std::size_t end = std::min(value.find_first_of("{}, %\"\n\t", begin), value.size());
+      const auto computation = by_name_.find(value.substr(begin, end - begin));
+      if (computation == by_name_.end()) {
+        fail(instruction,
+             fmt::format("there is no computation '{}'", value.substr(begin, end - begin)));
+      }
+      found.push_back(computation->second);
+      at = end;
+    }
+  }
+  return found;
+}
+
+// Every call leads to a computation that is there, and none comes back. The depth is limited, so
+// that what recurses over calls is safe.
+void HloCosts::check_calls() const {
+  struct Visit {
+    std::uint32_t computation;
+    std::vector<std::uint32_t> next;
+  };
+  enum class State : std::uint8_t { kNew, kOpen, kDone };
+  std::vector<State> states(module_.computations.size(), State::kNew);
+  std::vector<int> depth(module_.computations.size(), 0);
+  const auto visit = [&](std::uint32_t c) {
+    Visit entry{c, {}};
+    for (const HloInstruction& instruction : module_.computations[c].instructions) {
+      for (const std::uint32_t called : callees(instruction)) {
+        if (states[called] == State::kOpen) {
+          fail(instruction,
+               fmt::format("computation '{}' calls itself", module_.computations[called].name));
+        }
+        entry.next.push_back(called);
+      }
+    }
+    return entry;
+  };
+  for (std::uint32_t first = 0; first < states.size(); ++first) {
+    if (states[first] != State::kNew) continue;
+    states[first] = State::kOpen;
+    std::vector<Visit> stack{visit(first)};
+    while (!stack.empty()) {
+      Visit& top = stack.back();
+      if (top.next.empty()) {
+        states[top.computation] = State::kDone;
+        const int own = depth[top.computation] + 1;
+        const std::uint32_t closed = top.computation;
+        stack.pop_back();
+        if (!stack.empty()) {
+          int& caller = depth[stack.back().computation];
+          caller = std::max(caller, own);
+        }
+        if (own > kMaxCallDepth) {
+          fail(module_.computations[closed].instructions.front(),
+               fmt::format("calls nested deeper than {}", kMaxCallDepth));
+        }
+        continue;
+      }
+      const std::uint32_t called = top.next.back();
+      top.next.pop_back();
+      if (states[called] == State::kOpen) {
+        fail(module_.computations[top.computation].instructions.front(),
+             fmt::format("computation '{}' calls itself", module_.computations[called].name));
+      }
+      if (states[called] == State::kDone) {
+        int& caller = depth[top.computation];
+        caller = std::max(caller, depth[called] + 1);
+        continue;
+      }
+      states[called] = State::kOpen;
+      stack.push_back(visit(called));
+    }
+  }
+}
+
+const HloComputation* HloCosts::callee(const HloInstruction& instruction,
+                                       std::string_view key) const {
+  std::string_view name = instruction.attribute(key);
+  if (name.starts_with('%')) name.remove_prefix(1);
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &module_.computations[found->second];
+}
+
+std::optional<double> HloCosts::trip_count(const HloInstruction& loop) const {
+  const std::string_view noted = loop.attribute("backend_config");
+  if (const std::size_t at = noted.find("known_trip_count"); at != std::string_view::npos) {
+    const auto numbers = hlo_integers(noted.substr(at, 60));
+    if (!numbers.empty() && numbers[0] >= 0) return static_cast<double>(numbers[0]);
+  }
+  const HloComputation* condition = callee(loop, "condition");
+  if (condition == nullptr) return std::nullopt;
+  const HloInstruction* test = &condition->instructions[condition->root];
+  // Optimised programs wrap the comparison in a fusion, the bound outside it.
+  const bool wrapped = test->opcode == "fusion";
+  const bool compares = test->opcode == "compare" && (test->attribute("direction") == "LT" ||
+                                                      test->attribute("direction") == "LE" ||
+                                                      test->attribute("direction") == "NE");
+  if (!compares && !wrapped) return std::nullopt;
+  for (const std::uint32_t operand : test->operands) {
+    const HloInstruction& bound = condition->instructions[operand];
+    if (bound.opcode != "constant" || !bound.shape.dims.empty()) continue;
+    const auto number = hlo_integers(bound.arguments);
+    if (number.size() != 1 || number[0] < 0) continue;
+    return static_cast<double>(number[0]) + (test->attribute("direction") == "LE" ? 1.0 : 0.0);
+  }
+  return std::nullopt;
+}
+
+double HloCosts::body_flops(const HloInstruction& instruction) {
+  const HloComputation* body = callee(instruction, "to_apply");
+  return body == nullptr ? 1.0 : std::max(sum_of(*body).flops, 1.0);
+}
+
+HloCost HloCosts::sum_of(const HloComputation& computation) {
+  Memo& memo = sums_[static_cast<std::size_t>(&computation - module_.computations.data())];
+  if (memo.done) return memo.cost;
+  HloCost sum;
+  for (const HloInstruction& instruction : computation.instructions) {
+    const HloKind kind = hlo_kind(instruction);
+    if (kind == HloKind::kWork || kind == HloKind::kCall) sum.add(cost(computation, instruction));
+  }
+  memo = {true, sum};
+  return sum;
+}
+
+// Only what comes in and goes out moves through memory.
+HloCost HloCosts::fusion(const HloComputation&, const HloInstruction& instruction) {
+  const HloComputation* body = callee(instruction, "calls");
+  if (body == nullptr) return {};
+  HloCost result = sum_of(*body);
+  result.bytes_read = 0.0;
+  for (const std::uint32_t parameter : body->parameters) {
+    result.bytes_read += bytes_read_of_parameter(*body, parameter);
+  }
+  result.bytes_written = bytes_written_by(*body, body->root);
+  return result;
+}
+
+// Products by vendor libraries are known by their targets; others count one flop per element.
+HloCost HloCosts::custom_call(const HloComputation& computation,
+                              const HloInstruction& instruction) {
+  HloCost result;
+  const std::string_view target = instruction.attribute("custom_call_target");
+  const HloShape& lhs = operand_shape(computation, instruction, 0);
+  const HloShape& rhs = operand_shape(computation, instruction, 1);
+  const auto has = [&](std::string_view part) {
+    return target.find(part) != std::string_view::npos;
+  };
+  if (has("conv") && !instruction.attribute("window").empty()) {
+    result.flops = convolution_flops(instruction, rhs, instruction.shape);
+    result.product = true;
+  } else if (has("gemm") || has("matmul")) {
+    const std::string_view config = instruction.attribute("backend_config");
+    std::string_view contracting;
+    if (const std::size_t at = config.find("lhs_contracting_dimensions");
+        at != std::string_view::npos) {
+      const std::size_t end = std::min(config.find(']', at), config.size());
+      contracting = config.substr(at, end - at);
+    }
+    if (hlo_integers(contracting).empty()) {
+      // |A| = mk, |B| = kn and |C| = mn give k.
+      const double out = std::max(largest_leaf(instruction.shape), 1.0);
+      const double k = std::sqrt(lhs.element_count() * rhs.element_count() / out);
+      result.flops = 2.0 * out * k;
+    } else {
+      result.flops = dot_flops(lhs, instruction.shape, contracting);
+    }
+    result.product = true;
+  } else if (has("attn") || has("fmha")) {
+    // Fused attention, of queries and keys: two products forward, five backward. The keys' sequence
+    // is the largest dimension in front of the features.
+    double sequence = 1.0;
+    for (std::size_t i = 0; i + 1 < rhs.dims.size(); ++i) {
+      sequence = std::max(sequence, static_cast<double>(rhs.dims[i]));
+    }
+    const double products = has("ackward") ? 5.0 : 2.0;
+    result.flops = products * 2.0 * lhs.element_count() * sequence;
+    result.product = true;
+  } else {
+    ++without_rule_[fmt::format("custom-call {}", target)];
+    result.flops = largest_leaf(instruction.shape);
+  }
+  return result;
+}
+
+HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& instruction) {
+  const std::string_view opcode = instruction.opcode;
+  const HloShape& out = instruction.shape;
+  const HloShape& first = operand_shape(computation, instruction, 0);
+  if (opcode == "fusion") return fusion(computation, instruction);
+  HloCost result;
+  if (opcode == "call" || opcode == "async-start") {
+    for (const std::uint32_t called : callees(instruction))
+      result.add(sum_of(module_.computations[called]));
+    return result;
+  }
+  if (opcode == "while") {
+    const std::optional<double> trips = trip_count(instruction);
+    if (!trips) ++loops_without_count_;
+    for (const std::uint32_t called : callees(instruction)) {
+      result.add(sum_of(module_.computations[called]), trips.value_or(1.0));
+    }
+    return result;
+  }
+  if (opcode == "conditional") {  // the dearest branch
+    for (const std::uint32_t called : callees(instruction)) {
+      const HloCost branch = sum_of(module_.computations[called]);
+      if (branch.flops + branch.bytes_read >= result.flops + result.bytes_read) result = branch;
+    }
+    return result;
+  }
+
+  const double elements = largest_leaf(out);
+  if (is_in(opcode, kMoves)) {
+    result.flops = 0.0;
+  } else if (is_in(opcode, kElementwise)) {
+    result.flops = elements;
+  } else if (opcode == "dot") {
+    result.flops = dot_flops(first, out, instruction.attribute("lhs_contracting_dims"));
+    result.product = true;
+  } else if (opcode == "ragged-dot") {
+    result.flops = dot_flops(first, out, instruction.attribute("lhs_contracting_dims"));
+    result.product = true;
+  } else if (opcode == "convolution") {
+    result.flops = convolution_flops(instruction, operand_shape(computation, instruction, 1), out);
+    result.product = true;
+  } else if (opcode == "reduce") {
+    result.flops = first.element_count() * body_flops(instruction);
+  } else if (opcode == "map") {
+    result.flops = elements * body_flops(instruction);
+  } else if (opcode == "scatter") {
+    const HloShape& updates =
+        operand_shape(computation, instruction, instruction.operands.size() - 1);
+    result.flops = updates.element_count() * body_flops(instruction);
+  } else if (opcode == "reduce-window" || opcode == "select-and-scatter") {
+    const double window = product_of_integers(hlo_field(instruction.attribute("window"), "size"));
+    const HloShape& places =
+        opcode == "reduce-window" ? out : operand_shape(computation, instruction, 1);
+    result.flops = largest_leaf(places) * window * body_flops(instruction);
+  } else if (opcode == "sort" || opcode == "topk") {
+    result.flops =
+        first.element_count() * std::max(std::log2(std::max(first.element_count(), 1.0)), 1.0);
+  } else if (opcode == "batch-norm-training" || opcode == "batch-norm-inference" ||
+             opcode == "batch-norm-grad") {
+    result.flops = 8.0 * elements;
+  } else if (opcode == "fft") {
+    const double length = product_of_integers(instruction.attribute("fft_length"));
+    result.flops = 5.0 * elements * std::log2(std::max(length, 2.0));
+  } else if (opcode == "cholesky") {
+    result.flops = elements * dim(out, static_cast<std::int64_t>(out.dims.size()) - 1) / 3.0;
+  } else if (opcode == "triangular-solve") {
+    result.flops = elements * dim(first, static_cast<std::int64_t>(first.dims.size()) - 1);
+  } else if (opcode == "custom-call") {
+    result = custom_call(computation, instruction);
+  } else {
+    ++without_rule_[std::string(opcode)];
+    result.flops = elements;
+  }
+
+  // Bytes: all operands in and all results out, but for what touches a part only.
+  if (opcode == "dynamic-update-slice") {
+    result.bytes_read = result.bytes_written = operand_shape(computation, instruction, 1).bytes();
+    return result;
+  }
+  result.bytes_written = out.bytes();
+  if (is_in(opcode, kLookups)) {
+    result.bytes_read = out.bytes();
+    return result;
+  }
+  std::vector<std::uint32_t> distinct = instruction.operands;
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  for (const std::uint32_t operand : distinct) {
+    const HloInstruction& source = computation.instructions[operand];
+    // A broadcast is read as its source; what is made up on the spot is not read from memory.
+    const HloInstruction& read = source.opcode == "broadcast" && !source.operands.empty()
+                                     ? computation.instructions[source.operands[0]]
+                                     : source;
+    const HloKind kind = hlo_kind(read);
+    if (kind == HloKind::kGenerated || (kind == HloKind::kConstant && read.shape.dims.empty())) {
+      continue;
+    }
+    result.bytes_read += read.shape.bytes();
+  }
+  return result;
+}
+
+}  // namespace doppler::import

@@ -1,0 +1,17 @@
+// What readers of models assume where the file and the user leave something open. The values are
+// stated in docs/formats/import.md; every use is told in a note.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace doppler::import {
+
+inline constexpr std::int64_t kDefaultSequence = 128;  // tokens
+inline constexpr std::int64_t kDefaultImageSide = 224;
+
+// The size of a dimension that is only named: 128 for sequences, 224 for the sides of images, 0 for
+// what was cached before, else 1 (a batch of one).
+std::int64_t default_dimension(std::string_view name);
+
+}  // namespace doppler::import

@@ -1,0 +1,194 @@
+#include "doppler/import/ncnn.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "doppler/base/error.h"
+#include "doppler/base/file.h"
+#include "doppler/base/text_position.h"
+#include "doppler/import/model_defaults.h"
+#include "doppler/import/model_graph.h"
+#include "doppler/import/ncnn_layers.h"
+#include "doppler/import/ncnn_param.h"
+
+namespace doppler::import {
+namespace {
+
+constexpr double kBytesPerElement = 4.0;  // weights and blobs in single precision
+
+class NcnnReader {
+ public:
+  NcnnReader(const std::string& file, std::string_view text, const ImportOptions& options)
+      : file_(file), text_(text), options_(options), model_(parse_ncnn_param(file, text)) {}
+
+  Imported read() && {
+    shapes_.resize(model_.blobs.size());
+    tensors_.resize(model_.blobs.size());
+    find_readers();
+    for (std::size_t i = 0; i < model_.layers.size(); ++i) add_layer(i);
+    // What no layer reads is what the model gives.
+    for (std::size_t blob = 0; blob < model_.blobs.size(); ++blob) {
+      if (first_reader_[blob] == kNoReader) graph_.mark_output(tensors_[blob]);
+    }
+    try {
+      Imported imported{std::move(graph_).build(file_stem(file_)).graph, std::nullopt, {}};
+      imported.notes = notes();
+      return imported;
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}", file_, error.what()));
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kNoReader = 0xffffffffu;
+
+  void find_readers() {
+    first_reader_.assign(model_.blobs.size(), kNoReader);
+    for (std::size_t i = model_.layers.size(); i-- > 0;) {
+      for (const std::uint32_t blob : model_.layers[i].inputs) {
+        first_reader_[blob] = static_cast<std::uint32_t>(i);
+      }
+    }
+  }
+
+  void add_layer(std::size_t index) {
+    const NcnnLayer& layer = model_.layers[index];
+    const NcnnKind kind = ncnn_kind(layer.type);
+    const bool source = kind == NcnnKind::kInput || kind == NcnnKind::kMemory;
+    if (layer.inputs.empty() != source) {
+      fail_at_offset(file_, text_, layer.at,
+                     fmt::format("layer '{}' of type {} {}", layer.name, layer.type,
+                                 source ? "reads a blob" : "reads no blob"));
+    }
+    if (kind == NcnnKind::kUnknown) ++unknown_types_[std::string(layer.type)];
+    std::vector<NcnnShape> inputs;
+    for (const std::uint32_t blob : layer.inputs) inputs.push_back(shapes_[blob]);
+    std::vector<NcnnShape> outputs = ncnn_output_shapes(layer, inputs);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (kind == NcnnKind::kInput) complete(layer.outputs[i], outputs[i]);
+      shapes_[layer.outputs[i]] = outputs[i];
+    }
+    if (source) {
+      for (const std::uint32_t blob : layer.outputs) {
+        const double bytes = shapes_[blob].elements() * kBytesPerElement;
+        std::string name(model_.blobs[blob]);
+        tensors_[blob] = kind == NcnnKind::kInput ? graph_.add_input(std::move(name), bytes)
+                                                  : graph_.add_parameter(std::move(name), bytes);
+      }
+      return;
+    }
+    if (kind == NcnnKind::kView) {
+      for (const std::uint32_t blob : layer.outputs) tensors_[blob] = tensors_[layer.inputs[0]];
+      ++views_;
+      return;
+    }
+    const NcnnCost cost = ncnn_cost(layer, inputs, outputs);
+    ModelGraph::OpSpec spec{
+        .name = std::string(layer.name), .kind = std::string(layer.type), .flops = cost.flops};
+    for (const std::uint32_t blob : layer.inputs) spec.operands.push_back(tensors_[blob]);
+    if (cost.weights > 0.0) {
+      spec.operands.push_back(graph_.add_parameter(fmt::format("{}.weight", layer.name),
+                                                   cost.weights * kBytesPerElement));
+    }
+    if (layer.type == "Embed" || layer.type == "Slice" || layer.type == "Crop") {
+      // Only what goes out is looked up.
+      double bytes = 0.0;
+      for (const NcnnShape& shape : outputs) bytes += shape.elements() * kBytesPerElement;
+      spec.bytes_read = bytes;
+    }
+    const ModelGraph::Op op = graph_.add_op(std::move(spec));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const std::uint32_t blob = layer.outputs[i];
+      tensors_[blob] = graph_.add_result(op, std::string(model_.blobs[blob]),
+                                         outputs[i].elements() * kBytesPerElement);
+    }
+  }
+
+  // Sizes that the file leaves open: the user's, else what the first layer with weights behind the
+  // input asks for, else a default.
+  void complete(std::uint32_t blob, NcnnShape& shape) {
+    const std::string_view name = model_.blobs[blob];
+    if (shape.rank == 0) {
+      const NcnnShape wanted = wanted_of(blob);
+      shape = {wanted.rank == 0 ? 1 : wanted.rank, 1, 1, 1, 1};
+      shape.w = wanted.w > 0 ? wanted.w : shape.rank == 3 ? kDefaultImageSide : 1;
+      if (shape.rank == 2) shape.h = kDefaultSequence;
+      if (shape.rank == 3) {
+        shape.h = kDefaultImageSide;
+        shape.c = wanted.c > 0 ? wanted.c : 3;
+      }
+      guessed_.push_back(blob);
+    }
+    const auto bind = [&](const char* size_name, std::int64_t& size, int rank) {
+      const auto found = options_.dimensions.find(fmt::format("{}.{}", name, size_name));
+      if (found == options_.dimensions.end()) return;
+      size = found->second;
+      shape.rank = std::max(shape.rank, rank);
+    };
+    bind("w", shape.w, 1);
+    bind("h", shape.h, 2);
+    bind("c", shape.c, 3);
+    bind("d", shape.d, 4);
+  }
+
+  NcnnShape wanted_of(std::uint32_t blob) const {
+    // Views pass the blob on; a few steps are enough to reach a layer with weights.
+    for (int steps = 0; steps < 8; ++steps) {
+      const std::uint32_t reader = first_reader_[blob];
+      if (reader == kNoReader) break;
+      const NcnnLayer& layer = model_.layers[reader];
+      const NcnnShape wanted = ncnn_wanted_input(layer);
+      if (wanted.rank > 0) return wanted;
+      if (layer.type != "Split" || layer.outputs.empty()) break;
+      blob = layer.outputs.back();
+    }
+    return {0, 0, 0, 0, 0};
+  }
+
+  std::vector<std::string> notes() const {
+    std::vector<std::string> lines{"blobs and weights are taken as float32"};
+    for (const std::uint32_t blob : guessed_) {
+      const NcnnShape& shape = shapes_[blob];
+      lines.push_back(fmt::format(
+          "the file has no shape for input '{0}': taken as w={1} h={2} c={3} (set with --dim "
+          "{0}.w=N, .h, .c)",
+          model_.blobs[blob], shape.w, shape.h, shape.c));
+      if (lines.size() > 8 && guessed_.size() > 9) {
+        lines.push_back(
+            fmt::format("{} more inputs have no shape: taken alike", guessed_.size() - 8));
+        break;
+      }
+    }
+    if (views_ > 0) {
+      lines.push_back(fmt::format(
+          "{} layers that only rename or reshape (Split, Reshape, …) are folded into their readers",
+          views_));
+    }
+    for (const auto& [type, count] : unknown_types_) {
+      lines.push_back(
+          fmt::format("layer type {} ({} times) has no rule: taken as elementwise", type, count));
+    }
+    return lines;
+  }
+
+  const std::string& file_;
+  std::string_view text_;
+  const ImportOptions& options_;
+  NcnnModel model_;
+  ModelGraph graph_;
+  std::vector<NcnnShape> shapes_;            // of each blob
+  std::vector<ModelGraph::Tensor> tensors_;  // of each blob
+  std::vector<std::uint32_t> first_reader_;  // layer, of each blob
+  std::vector<std::uint32_t> guessed_;       // input blobs
+  std::map<std::string, std::size_t> unknown_types_;
+  std::size_t views_ = 0;
+};
+
+}  // namespace
+
+Imported read_ncnn(const std::string& file, std::string_view text, const ImportOptions& options) {
+  return NcnnReader(file, text, options).read();
+}
+
+}  // namespace doppler::import

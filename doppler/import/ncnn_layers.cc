@@ -1,0 +1,209 @@
+#include "doppler/import/ncnn_layers.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "doppler/import/ncnn_rules.h"
+
+namespace doppler::import {
+namespace {
+
+struct LayerRule {
+  std::string_view type;
+  NcnnKind kind;
+  std::vector<NcnnShape> (*shapes)(const NcnnLayer&,
+                                   NcnnInputs);  // null: all outputs like the first input
+  NcnnCost (*cost)(const NcnnLayer&, NcnnInputs, NcnnOutputs);
+};
+
+constexpr auto kCompute = NcnnKind::kCompute;
+constexpr auto kView = NcnnKind::kView;
+
+// Operations per element are counted as a person would write the formula.
+constexpr LayerRule kRules[] = {
+    {"Input", NcnnKind::kInput, nullptr, ncnn_costs::copy},
+    {"MemoryData", NcnnKind::kMemory, nullptr, ncnn_costs::copy},
+    {"Split", kView, nullptr, ncnn_costs::copy},
+    {"Noop", kView, nullptr, ncnn_costs::copy},
+    {"Dropout", kView, nullptr, ncnn_costs::copy},
+    {"Flatten", kView, ncnn_shapes::flatten, ncnn_costs::copy},
+    {"Reshape", kView, ncnn_shapes::reshape, ncnn_costs::copy},
+    {"ExpandDims", kView, ncnn_shapes::expand_dims, ncnn_costs::copy},
+    {"Squeeze", kView, ncnn_shapes::squeeze, ncnn_costs::copy},
+    {"Convolution", kCompute, ncnn_shapes::convolution, ncnn_costs::convolution},
+    {"ConvolutionDepthWise", kCompute, ncnn_shapes::convolution, ncnn_costs::convolution},
+    {"Convolution1D", kCompute, ncnn_shapes::convolution, ncnn_costs::convolution},
+    {"ConvolutionDepthWise1D", kCompute, ncnn_shapes::convolution, ncnn_costs::convolution},
+    {"Convolution3D", kCompute, ncnn_shapes::convolution, ncnn_costs::convolution},
+    {"ConvolutionDepthWise3D", kCompute, ncnn_shapes::convolution, ncnn_costs::convolution},
+    {"DeformableConv2D", kCompute, ncnn_shapes::convolution, ncnn_costs::convolution},
+    {"Deconvolution", kCompute, ncnn_shapes::deconvolution, ncnn_costs::deconvolution},
+    {"DeconvolutionDepthWise", kCompute, ncnn_shapes::deconvolution, ncnn_costs::deconvolution},
+    {"Deconvolution1D", kCompute, ncnn_shapes::deconvolution, ncnn_costs::deconvolution},
+    {"DeconvolutionDepthWise1D", kCompute, ncnn_shapes::deconvolution, ncnn_costs::deconvolution},
+    {"Deconvolution3D", kCompute, ncnn_shapes::deconvolution, ncnn_costs::deconvolution},
+    {"DeconvolutionDepthWise3D", kCompute, ncnn_shapes::deconvolution, ncnn_costs::deconvolution},
+    {"InnerProduct", kCompute, ncnn_shapes::inner_product, ncnn_costs::inner_product},
+    {"Gemm", kCompute, ncnn_shapes::gemm, ncnn_costs::gemm},
+    {"MatMul", kCompute, ncnn_shapes::mat_mul, ncnn_costs::mat_mul},
+    {"SDPA", kCompute, ncnn_shapes::attention, ncnn_costs::attention},
+    {"MultiHeadAttention", kCompute, ncnn_shapes::multi_head_attention,
+     ncnn_costs::multi_head_attention},
+    {"LSTM", kCompute, ncnn_shapes::recurrent, ncnn_costs::recurrent},
+    {"GRU", kCompute, ncnn_shapes::recurrent, ncnn_costs::recurrent},
+    {"RNN", kCompute, ncnn_shapes::recurrent, ncnn_costs::recurrent},
+    {"Embed", kCompute, ncnn_shapes::embed, ncnn_costs::embed},
+    {"Pooling", kCompute, ncnn_shapes::pooling, ncnn_costs::pooling},
+    {"Pooling1D", kCompute, ncnn_shapes::pooling, ncnn_costs::pooling},
+    {"Pooling3D", kCompute, ncnn_shapes::pooling, ncnn_costs::pooling},
+    {"Concat", kCompute, ncnn_shapes::concat, ncnn_costs::copy},
+    {"Slice", kCompute, ncnn_shapes::slice, ncnn_costs::copy},
+    {"Crop", kCompute, ncnn_shapes::crop, ncnn_costs::copy},
+    {"Permute", kCompute, ncnn_shapes::permute, ncnn_costs::copy},
+    {"Tile", kCompute, ncnn_shapes::tile, ncnn_costs::copy},
+    {"Padding", kCompute, ncnn_shapes::padding, ncnn_costs::copy},
+    {"PixelShuffle", kCompute, ncnn_shapes::pixel_shuffle, ncnn_costs::copy},
+    {"Reorg", kCompute, ncnn_shapes::reorg, ncnn_costs::copy},
+    {"ShuffleChannel", kCompute, nullptr, ncnn_costs::copy},
+    {"Interp", kCompute, ncnn_shapes::interp, ncnn_costs::elementwise<8>},
+    {"Reduction", kCompute, ncnn_shapes::reduction, ncnn_costs::elementwise<1>},
+    {"ArgMax", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"BinaryOp", kCompute, ncnn_shapes::broadcast, ncnn_costs::elementwise<1>},
+    {"Eltwise", kCompute, ncnn_shapes::broadcast, ncnn_costs::elementwise<1>},
+    {"UnaryOp", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"AbsVal", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"Bias", kCompute, nullptr, ncnn_costs::elementwise<1, 0>},
+    {"Scale", kCompute, nullptr, ncnn_costs::elementwise<2, 0>},
+    {"BatchNorm", kCompute, nullptr, ncnn_costs::elementwise<2, 0, 4>},
+    {"LayerNorm", kCompute, nullptr, ncnn_costs::elementwise<8, 0, 2>},
+    {"RMSNorm", kCompute, nullptr, ncnn_costs::elementwise<4, 0>},
+    {"GroupNorm", kCompute, nullptr, ncnn_costs::elementwise<8, 1, 2>},
+    {"InstanceNorm", kCompute, nullptr, ncnn_costs::elementwise<8, 0, 2>},
+    {"MVN", kCompute, nullptr, ncnn_costs::elementwise<8>},
+    {"Normalize", kCompute, nullptr, ncnn_costs::elementwise<4, 3>},
+    {"LRN", kCompute, nullptr, ncnn_costs::elementwise<8>},
+    {"PReLU", kCompute, nullptr, ncnn_costs::elementwise<2, 0>},
+    {"ReLU", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"Clip", kCompute, nullptr, ncnn_costs::elementwise<2>},
+    {"Threshold", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"ELU", kCompute, nullptr, ncnn_costs::elementwise<3>},
+    {"CELU", kCompute, nullptr, ncnn_costs::elementwise<4>},
+    {"SELU", kCompute, nullptr, ncnn_costs::elementwise<4>},
+    {"GELU", kCompute, nullptr, ncnn_costs::elementwise<8>},
+    {"GLU", kCompute, nullptr, ncnn_costs::elementwise<4>},
+    {"Swish", kCompute, nullptr, ncnn_costs::elementwise<4>},
+    {"Mish", kCompute, nullptr, ncnn_costs::elementwise<6>},
+    {"Sigmoid", kCompute, nullptr, ncnn_costs::elementwise<3>},
+    {"HardSigmoid", kCompute, nullptr, ncnn_costs::elementwise<4>},
+    {"HardSwish", kCompute, nullptr, ncnn_costs::elementwise<5>},
+    {"TanH", kCompute, nullptr, ncnn_costs::elementwise<4>},
+    {"Softplus", kCompute, nullptr, ncnn_costs::elementwise<3>},
+    {"Shrink", kCompute, nullptr, ncnn_costs::elementwise<2>},
+    {"Exp", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"Log", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"Power", kCompute, nullptr, ncnn_costs::elementwise<3>},
+    {"Erf", kCompute, nullptr, ncnn_costs::elementwise<4>},
+    {"Softmax", kCompute, nullptr, ncnn_costs::elementwise<5>},
+    {"CumulativeSum", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"RotaryEmbed", kCompute, nullptr, ncnn_costs::elementwise<3>},
+    {"Cast", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"Quantize", kCompute, nullptr, ncnn_costs::elementwise<2, 0>},
+    {"Dequantize", kCompute, nullptr, ncnn_costs::elementwise<2, 0>},
+    {"Requantize", kCompute, nullptr, ncnn_costs::elementwise<3, 0>},
+    {"Packing", kCompute, nullptr, ncnn_costs::copy},
+    {"DetectionOutput", kCompute, nullptr, ncnn_costs::elementwise<8>},
+    {"Yolov3DetectionOutput", kCompute, nullptr, ncnn_costs::elementwise<8>},
+    {"YoloDetectionOutput", kCompute, nullptr, ncnn_costs::elementwise<8>},
+    {"PriorBox", kCompute, nullptr, ncnn_costs::elementwise<8>},
+    {"Proposal", kCompute, nullptr, ncnn_costs::elementwise<8>},
+};
+
+const LayerRule* rule_of(std::string_view type) {
+  const auto found = std::find_if(std::begin(kRules), std::end(kRules),
+                                  [&](const LayerRule& rule) { return rule.type == type; });
+  return found == std::end(kRules) ? nullptr : found;
+}
+
+}  // namespace
+
+double NcnnShape::elements() const {
+  return static_cast<double>(w) * static_cast<double>(h) * static_cast<double>(d) *
+         static_cast<double>(c);
+}
+
+std::int64_t* NcnnShape::axis(std::int64_t number) {
+  if (number < 0) number += rank;
+  if (number < 0 || number >= rank) return nullptr;
+  std::int64_t* const outermost_first[4][4] = {{&w}, {&h, &w}, {&c, &h, &w}, {&c, &d, &h, &w}};
+  return outermost_first[rank - 1][number];
+}
+
+NcnnKind ncnn_kind(std::string_view type) {
+  const LayerRule* rule = rule_of(type);
+  return rule == nullptr ? NcnnKind::kUnknown : rule->kind;
+}
+
+std::vector<NcnnShape> ncnn_output_shapes(const NcnnLayer& layer,
+                                          std::span<const NcnnShape> inputs) {
+  const LayerRule* rule = rule_of(layer.type);
+  std::vector<NcnnShape> shapes;
+  if (layer.inputs.empty()) {
+    const NcnnParams& p = layer.params;
+    NcnnShape given{0, p.integer(0, 0), p.integer(1, 0), p.integer(11, 0), p.integer(2, 0)};
+    given.rank = given.d > 0 ? 4 : given.c > 0 ? 3 : given.h > 0 ? 2 : given.w > 0 ? 1 : 0;
+    for (std::int64_t* size : {&given.w, &given.h, &given.d, &given.c}) {
+      *size = std::max<std::int64_t>(*size, 1);
+    }
+    shapes.assign(layer.outputs.size(), given);
+  } else if (rule != nullptr && rule->shapes != nullptr) {
+    shapes = rule->shapes(layer, inputs);
+  }
+  shapes.resize(layer.outputs.size(), inputs.empty() ? NcnnShape{} : inputs[0]);
+  // Hints: rank, w, h, c of every output in turn.
+  const std::vector<double>& hints = layer.params.array(30);
+  for (std::size_t i = 0; i < shapes.size() && 4 * i + 3 < hints.size(); ++i) {
+    const auto rank = static_cast<int>(std::clamp(hints[4 * i], 0.0, 3.0));
+    if (rank == 0) continue;
+    const auto size = [&](std::size_t k) { return bounded_ncnn_size(hints[4 * i + k]); };
+    shapes[i] = {rank, size(1), rank >= 2 ? size(2) : 1, 1, rank >= 3 ? size(3) : 1};
+  }
+  for (NcnnShape& shape : shapes) {
+    for (std::int64_t* size : {&shape.w, &shape.h, &shape.d, &shape.c}) {
+      *size = std::clamp<std::int64_t>(*size, 0, kNcnnMaxSize);
+    }
+  }
+  return shapes;
+}
+
+NcnnCost ncnn_cost(const NcnnLayer& layer, std::span<const NcnnShape> inputs,
+                   std::span<const NcnnShape> outputs) {
+  if (outputs.empty() || inputs.empty()) return {};
+  const LayerRule* rule = rule_of(layer.type);
+  return rule == nullptr ? NcnnCost{outputs[0].elements()} : rule->cost(layer, inputs, outputs);
+}
+
+NcnnShape ncnn_wanted_input(const NcnnLayer& layer) {
+  const NcnnParams& p = layer.params;
+  const auto ratio = [](double a, double b) { return b > 0 ? bounded_ncnn_size(a / b) : 0; };
+  NcnnShape wanted{0, 0, 0, 0, 0};
+  const double outputs = p.number(0, 0.0);
+  if (layer.type == "Convolution") {
+    const double window = p.number(1, 1.0) * p.number(11, p.number(1, 1.0));
+    wanted.rank = 3;
+    wanted.c = ratio(p.number(6, 0.0), outputs * window);
+  } else if (layer.type == "InnerProduct") {
+    wanted.rank = 1;
+    wanted.w = ratio(p.number(2, 0.0), outputs);
+  } else if (layer.type == "Gemm" && p.integer(4, 0) == 0 && p.integer(5, 0) != 0) {
+    wanted.rank = 2;
+    wanted.w = p.integer(9, 0);
+  } else if (layer.type == "LayerNorm" || layer.type == "RMSNorm") {
+    wanted.rank = 2;
+    wanted.w = p.integer(0, 0);
+  } else if (layer.type == "Embed") {
+    wanted.rank = 1;
+  }
+  return wanted;
+}
+
+}  // namespace doppler::import

@@ -1,0 +1,282 @@
+#include "doppler/import/hlo.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doppler/graph/graph.h"
+#include "support/errors.h"
+
+namespace doppler::import {
+namespace {
+
+using test::error_of;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Imported read(std::string_view text) {
+  return read_hlo("m.hlo", text, {});
+}
+std::string error_in(std::string_view text) {
+  return error_of([&] { read(text); });
+}
+NodeId node(const graph::Graph& graph, std::string_view name) {
+  const auto found = graph.find_node(name);
+  EXPECT_TRUE(found) << name;
+  return found.value_or(NodeId(0));
+}
+std::vector<std::string> names(const graph::Graph& graph) {
+  std::vector<std::string> all;
+  for (std::size_t v = 0; v < graph.node_count(); ++v) {
+    all.emplace_back(graph.node_name(NodeId::of(v)));
+  }
+  return all;
+}
+
+TEST(Hlo, DotAndPlumbing) {
+  const graph::Graph graph =
+      read(R"(HloModule small, entry_computation_layout={(f32[8,16]{1,0})->f32[8,4]{1,0}}
+
+ENTRY %main (x: f32[8,16], w: bf16[16,4]) -> (f32[8,4], f32[4,8]) {
+  %x = f32[8,16]{1,0} parameter(0), metadata={op_name="jit(f)/a, (b" source_file="x.py"}
+  %w = bf16[16,4]{1,0:T(8,128)(2,1)} parameter(1), sharding={devices=[1,2]<=[2]}
+  %convert.1 = f32[16,4]{1,0} convert(bf16[16,4]{1,0} %w)
+  %dot.2 = f32[8,4]{1,0} dot(f32[8,16]{1,0} %x, f32[16,4]{1,0} %convert.1), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  %constant.3 = f32[] constant(2)
+  %broadcast.4 = f32[8,4]{1,0} broadcast(f32[] %constant.3), dimensions={}
+  %multiply.5 = f32[8,4]{1,0} multiply(%dot.2, /*index=1*/%broadcast.4)
+  %bitcast.6 = f32[4,8]{0,1} bitcast(%multiply.5)
+  ROOT %tuple.7 = (f32[8,4]{1,0}, f32[4,8]{0,1}) tuple(%multiply.5, %bitcast.6)
+}
+)")
+          .graph;
+  EXPECT_EQ(graph.name(), "small");
+  EXPECT_THAT(names(graph), ElementsAre("convert.1", "dot.2", "multiply.5"));
+  const NodeId dot = node(graph, "dot.2"), multiply = node(graph, "multiply.5");
+  EXPECT_EQ(graph.flops(dot), 2.0 * 8 * 4 * 16);
+  EXPECT_EQ(graph.bytes_read(dot), (8 * 16 + 16 * 4) * 4);
+  EXPECT_EQ(graph.bytes_written(dot), 8 * 4 * 4);
+  EXPECT_EQ(graph.bytes_read(node(graph, "convert.1")), 16 * 4 * 2);
+  EXPECT_EQ(graph.bytes_read(multiply), 8 * 4 * 4);  // the constant is no traffic
+  EXPECT_TRUE(graph.is_output(graph.outputs(multiply)[0]));
+  EXPECT_EQ(graph.role(graph.inputs(dot)[0]), graph::TensorRole::kParameter);
+}
+
+TEST(Hlo, ShortForm) {
+  const graph::Graph graph = read(R"(
+HloModule m
+// a comment
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY e {
+  p = f32[10,20] parameter(0)
+  zero = f32[] constant(0)
+  ROOT r = f32[10] reduce(p, zero),
+      dimensions={1},
+      to_apply=add
+})")
+                                 .graph;
+  EXPECT_THAT(names(graph), ElementsAre("r"));
+  EXPECT_EQ(graph.flops(NodeId(0)), 200.0);
+}
+
+TEST(Hlo, ConvolutionByWindowAndLabels) {
+  const graph::Graph graph = read(R"(HloModule m
+ENTRY e {
+  x = f32[2,32,32,3] parameter(0)
+  k = f32[3,3,3,8] parameter(1)
+  c = f32[2,16,16,8] convolution(x, k), window={size=3x3 stride=2x2 pad=0_1x0_1}, dim_labels=b01f_01io->b01f
+  g = f32[2,32,32,3] parameter(2)
+  ROOT back = f32[2,32,32,8] convolution(c, k), window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01io->b01f
+})")
+                                 .graph;
+  EXPECT_EQ(graph.flops(node(graph, "c")), 2.0 * (2 * 16 * 16 * 8) * 9 * 3);
+  // Three of four positions of the spread input are zeros.
+  EXPECT_EQ(graph.flops(node(graph, "back")), 2.0 * (2 * 32 * 32 * 8) * (9.0 / 4) * 3);
+}
+
+TEST(Hlo, FusionIsCostedByItsBody) {
+  const graph::Graph graph = read(R"(HloModule m
+%fused (p.0: f32[1000,8], p.1: s32[], p.2: f32[1,8]) -> f32[1,8] {
+  %p.0 = f32[1000,8] parameter(0)
+  %p.1 = s32[] parameter(1)
+  %zero = s32[] constant(0)
+  %row = f32[1,8] dynamic-slice(%p.0, %p.1, %zero), dynamic_slice_sizes={1,8}
+  %p.2 = f32[1,8] parameter(2)
+  %m = f32[1,8] multiply(%row, %p.2)
+  ROOT %a = f32[1,8] add(%m, %p.2)
+}
+ENTRY %e {
+  %table = f32[1000,8] parameter(0)
+  %i = s32[] parameter(1)
+  %x = f32[1,8] parameter(2)
+  ROOT %fusion = f32[1,8] fusion(%table, %i, %x), kind=kLoop, calls=%fused, backend_config={"fusion_backend_config":{"kind":"__triton"}}
+})")
+                                 .graph;
+  ASSERT_EQ(graph.node_count(), 1u);
+  EXPECT_EQ(graph.op_kind(NodeId(0)), "fusion");
+  EXPECT_EQ(graph.flops(NodeId(0)), 16.0);
+  // One row of the table, the index, x; not the table.
+  EXPECT_EQ(graph.bytes_read(NodeId(0)), 32.0 + 4.0 + 32.0);
+  EXPECT_EQ(graph.bytes_written(NodeId(0)), 32.0);
+}
+
+TEST(Hlo, LoopIsOneNodeAndHandsOnItsWeights) {
+  const Imported imported = read(R"(HloModule m
+body {
+  s = (s32[], f32[4,4], f32[4,4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  w = f32[4,4] get-tuple-element(s), index=1
+  x = f32[4,4] get-tuple-element(s), index=2
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  y = f32[4,4] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (s32[], f32[4,4], f32[4,4]) tuple(next, w, y)
+}
+condition {
+  s = (s32[], f32[4,4], f32[4,4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(10)
+  ROOT c = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  w = f32[4,4] parameter(0)
+  x = f32[4,4] parameter(1)
+  zero = s32[] constant(0)
+  t = (s32[], f32[4,4], f32[4,4]) tuple(zero, w, x)
+  loop = (s32[], f32[4,4], f32[4,4]) while(t), condition=condition, body=body
+  y = f32[4,4] get-tuple-element(loop), index=2
+  same = f32[4,4] get-tuple-element(loop), index=1
+  ROOT sum = f32[4,4] add(y, same)
+})");
+  const graph::Graph& graph = imported.graph;
+  EXPECT_THAT(names(graph), ElementsAre("loop", "sum"));
+  // Ten rounds of a product, the counter and the comparison.
+  EXPECT_EQ(graph.flops(node(graph, "loop")), 10.0 * (2 * 4 * 4 * 4 + 1 + 1));
+  // The weights come from the parameter, not out of the loop.
+  const TensorId second = graph.inputs(node(graph, "sum"))[1];
+  EXPECT_EQ(graph.tensor_name(second), "w");
+}
+
+TEST(Hlo, UnknownRoundsAreNoted) {
+  constexpr std::string_view kText = R"(HloModule m
+body {{ s = (f32[8]) parameter(0)
+  a = f32[8] get-tuple-element(s), index=0
+  b = f32[8] negate(a)
+  ROOT t = (f32[8]) tuple(b) }}
+cond {{ s = (f32[8]) parameter(0)
+  ROOT p = pred[] custom-call(s), custom_call_target="ask" }}
+ENTRY e {{ x = f32[8] parameter(0)
+  t = (f32[8]) tuple(x)
+  l = (f32[8]) while(t), condition=cond, body=body{}
+  ROOT r = f32[8] get-tuple-element(l), index=0 }})";
+  const Imported open = read(fmt::format(kText, ""));
+  EXPECT_THAT(open.notes, Contains(HasSubstr("1 loops whose number of rounds")));
+  EXPECT_THAT(open.notes, Contains(HasSubstr("custom-call \"ask\" (1 times) has no rule")));
+  const Imported noted =
+      read(fmt::format(kText, R"(, backend_config={"known_trip_count":{"n":"5"}})"));
+  EXPECT_EQ(noted.graph.flops(NodeId(0)), 5.0 * (8 + 1));
+}
+
+TEST(Hlo, CallsAreInlinedAndUpdatesFound) {
+  const graph::Graph graph =
+      read(
+          R"(HloModule step, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }
+f { a = f32[64] parameter(0)
+  ROOT n = f32[64] negate(a) }
+ENTRY e {
+  w = f32[64] parameter(0)
+  x = f32[64] parameter(1)
+  one = f32[64] call(x), to_apply=f
+  two = f32[64] call(one), to_apply=f
+  new = f32[64] subtract(w, two)
+  ROOT t = (f32[64], f32[64]) tuple(new, x)
+})")
+          .graph;
+  EXPECT_THAT(names(graph), ElementsAre("one/n", "two/n", "new"));
+  const TensorId updated = graph.updates(graph.outputs(node(graph, "new"))[0]);
+  ASSERT_TRUE(updated.valid());
+  EXPECT_EQ(graph.tensor_name(updated), "w");
+}
+
+TEST(Hlo, CollectivesAsyncPairsAndDeadCode) {
+  const Imported imported = read(R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY e {
+  x = f32[256] parameter(0)
+  start = f32[256] all-reduce-start(x), channel_id=1, replica_groups=[2,4]<=[8], to_apply=add
+  unused = f32[256] negate(x)
+  ROOT done = f32[256] all-reduce-done(start)
+})");
+  EXPECT_THAT(names(imported.graph), ElementsAre("start"));
+  EXPECT_TRUE(imported.graph.is_output(imported.graph.outputs(NodeId(0))[0]));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("1 all-reduce-start")));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("1 instructions that no result needs")));
+}
+
+TEST(Hlo, ConstantsAreFolded) {
+  const graph::Graph graph = read(R"(HloModule m
+ENTRY e {
+  x = f32[4,4] parameter(0)
+  c = f32[4,4] constant({ { 1, 2, 3, 4 }, { 1, 2, 3, 4 },
+    { 1, 2, 3, 4 }, { 1, 2, 3, 4 } })
+  t = f32[4,4] transpose(c), dimensions={1,0}
+  i = f32[4,4] iota(), iota_dimension=0
+  j = f32[4,4] add(i, i)
+  a = f32[4,4] add(x, t)
+  ROOT b = f32[4,4] add(a, j)
+})")
+                                 .graph;
+  EXPECT_THAT(names(graph), ElementsAre("a", "b"));
+  EXPECT_EQ(graph.inputs(node(graph, "a")).size(), 2u);
+  EXPECT_EQ(graph.inputs(node(graph, "b")).size(), 1u);
+}
+
+TEST(Hlo, EveryElementType) {
+  for (const auto& [type, bytes] : std::vector<std::pair<std::string, double>>{{"pred", 16},
+                                                                               {"s4", 8},
+                                                                               {"u8", 16},
+                                                                               {"f8e4m3fn", 16},
+                                                                               {"bf16", 32},
+                                                                               {"f16", 32},
+                                                                               {"s64", 128},
+                                                                               {"c128", 256},
+                                                                               {"f4e2m1fn", 8},
+                                                                               {"u2", 4}}) {
+    const graph::Graph graph =
+        read(fmt::format(
+                 "HloModule m\nENTRY e {{ x = {0}[16] parameter(0)\n ROOT y = {0}[16] copy(x) }}",
+                 type))
+            .graph;
+    EXPECT_EQ(graph.bytes(graph.outputs(NodeId(0))[0]), bytes) << type;
+  }
+}
+
+TEST(Hlo, DamagedModules) {
+  EXPECT_THAT(error_in(""), HasSubstr("m.hlo:1:1: an HLO module starts with 'HloModule'"));
+  EXPECT_THAT(error_in("HloModule m\n"), HasSubstr("m.hlo:2:1: the module has no computation"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)"),
+              HasSubstr("the file ends where '}' should be"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f33[2] parameter(0) }"),
+              HasSubstr("m.hlo:2:15: unknown element type 'f33'"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] negate(y) }"),
+              HasSubstr("m.hlo:2:29: there is no instruction 'y' before this one"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] call(), to_apply=gone }"),
+              HasSubstr("m.hlo:2:11: there is no computation 'gone'"));
+  EXPECT_THAT(error_in("HloModule m\nf { x = f32[2] call(), to_apply=f }\nENTRY e { x = f32[2] "
+                       "parameter(0) }"),
+              HasSubstr("calls itself"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] constant({1, 2) }"),
+              HasSubstr("closes nothing"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[99999999999,99999999999] parameter(0) }"),
+              HasSubstr("too many elements"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(1) }"),
+              HasSubstr("not numbered 0 to 0"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)\n x = f32[2] negate(x) }"),
+              HasSubstr("m.hlo:3:2: two instructions are named 'x'"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = " + std::string(100, '(') + " }"),
+              HasSubstr("tuples nested deeper than 32"));
+}
+
+}  // namespace
+}  // namespace doppler::import
