@@ -2,31 +2,13 @@
 #include <memory>
 
 #include "app/command_line.h"
+#include "app/engine_option_kinds.h"
 #include "app/option_kinds.h"
 
 namespace doppler::app {
 namespace {
 
 constexpr int kMaxPlacements = 10'000;
-
-const std::map<std::string, study::EngineClock> kClocks = {
-    {"wall", study::EngineClock::kWall}, {"virtual", study::EngineClock::kVirtual}};
-
-// What runs a graph; `settings` has a machine, a clock and a time scale.
-template <class Settings>
-void add_engine(CLI::App& app, Settings& settings) {
-  app.add_option("--engine", settings.backend, "This machine's cores, or any devices by sleeping")
-      ->check(CLI::IsMember(exec::backend_names()))
-      ->type_name("threads|emulated")
-      ->required();
-  add_choice<study::EngineClock>(
-      app, "--clock", kClocks, [&settings](study::EngineClock c) { settings.clock = c; },
-      "Of the emulated engine: real time, or jumps from event to event (default wall)",
-      "wall|virtual");
-  add_number<double>(
-      app, "--time-scale", [&settings](double x) { settings.time_scale = x; }, 1e-6, 1e9,
-      "Emulated: stretch time (default: half of the nodes take at least 5 ms)", "X");
-}
 
 // "cpu1@0.02": a device and when it is lost.
 void add_losses(CLI::App& app, std::vector<study::DeviceLoss>& losses) {
@@ -72,7 +54,7 @@ void add_run(CommandLine& line) {
   study::ExecuteSettings& execute = request->execute;
   run->add_option("GRAPH", request->graph, "Graph file")->required();
   run->add_option("PLACEMENT", request->placement, "Placement file (default: places first)");
-  add_engine(*run, execute);
+  add_engine(*run, execute)->required();
   add_machine(*run, request->machine);
   add_number<int>(
       *run, "--runs", [&execute](int n) { execute.runs = n; }, 1, kMaxRuns,
@@ -84,16 +66,7 @@ void add_run(CommandLine& line) {
   run->add_flag("--check-finite", execute.check_finite,
                 "Fail where a result is not a finite number");
   add_rules(*run, execute.mode, execute.choice);
-  exec::Deviation& deviation = execute.deviation;
-  add_number<double>(
-      *run, "--jitter", [&deviation](double s) { deviation.jitter = s; }, 0.0, 10.0,
-      "Emulated: multiply every duration by exp(S x a normal number) (default 0)", "S");
-  add_assignments(*run, "--slow-op", deviation.op_factors, 1e-6, "KIND=X",
-                  "Emulated: kernels of a kind take X times as long as the costs say");
-  add_assignments(*run, "--slow-device", deviation.device_factors, 1e-6, "NAME=X",
-                  "Emulated: everything on a device does");
-  add_assignments(*run, "--slow-link", deviation.link_factors, 1e-6, "FROM>TO=X",
-                  "Emulated: transfers between two devices do");
+  add_deviation(*run, execute.deviation);
   add_number<double>(
       *run, "--watchdog", [&execute](double x) { execute.watchdog_seconds = x; }, 1e-3, 1e9,
       "A node that runs longer is taken for hung (default: none is)", "SECONDS");
@@ -128,7 +101,7 @@ void add_fidelity(CommandLine& line) {
   study::FidelitySettings& settings = request->fidelity;
   study::SampleSettings& sample = settings.sample;
   fidelity->add_option("GRAPH", request->graph, "Graph file")->required();
-  add_engine(*fidelity, settings);
+  add_engine(*fidelity, settings)->required();
   add_machine(*fidelity, request->machine);
   add_number<int>(
       *fidelity, "--placements", [&sample](int n) { sample.placements = n; }, 2, kMaxPlacements,

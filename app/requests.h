@@ -16,8 +16,10 @@
 #include "doppler/study/execute.h"
 #include "doppler/study/fidelity.h"
 #include "doppler/study/run_method.h"
+#include "doppler/study/serve.h"
 #include "doppler/study/what_if.h"
 #include "doppler/tra/compile.h"
+#include "doppler/train/online/online_learner.h"
 #include "doppler/train/policy_placer.h"
 #include "doppler/train/training.h"
 
@@ -150,20 +152,28 @@ struct FidelityRequest {
   std::string picture;  // empty: none
   bool json = false;
 };
+// Stage real of a training.
+struct OnlineRequest {
+  study::MachineSettings machine = {.backend = ""};  // no engine yet
+  train::OnlineSettings learner;
+  std::uint64_t runs = 2000;
+  bool recalibrate = false;  // repeats stage sim with the costs that were learnt
+};
 struct TrainRequest {
   std::vector<std::string> graphs;
   MachineOptions machine;
   std::string list;  // a file of graphs and devices instead of the two; empty: none
   train::TrainingPlan plan = {.imitation_episodes = 2000};
-  bool imitation = false, simulation = true;  // the stages
-  bool paper = false;                         // the paper's recipe, but for what is given below
+  bool imitation = false, simulation = true, real = false;  // the stages
+  OnlineRequest online;
+  bool paper = false;  // the paper's recipe, but for what is given below
   std::optional<std::size_t> width, rounds, batch;
   policy::FeatureSet without;
   std::optional<policy::Prior> prior;
   std::optional<policy::Priorities> priorities;
   std::optional<double> self_imitation;
-  std::optional<double> rate, last_rate;      // default of the last: a tenth of the first
-  std::string start;                          // a policy file; empty: none
+  std::optional<double> rate, last_rate;  // default of the last: a tenth of the first
+  std::string start;  // a policy or training, for stage real also a placement; empty: none
   std::optional<policy::Architecture> model;  // absent: that of `start`, or the plan's
   std::uint64_t seeds = 1;                    // the plan's and those that follow it
   std::string folder;

@@ -5,15 +5,19 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "app/commands.h"
 #include "app/interrupt.h"
 #include "app/load.h"
+#include "app/online_stage.h"
 #include "app/terminal.h"
 #include "app/train_run.h"
 #include "doppler/base/error.h"
@@ -234,8 +238,18 @@ void run(const TrainRequest& given) {
   ProgressLine progress("reading graphs");
   const std::vector<Lesson> lessons =
       request.list.empty() ? cross_lessons(request, progress) : listed_lessons(request, progress);
+  const bool trains = request.imitation || request.simulation;
+  if (request.real && !trains) {
+    if (!request.resume) train::RunFolder::require_free(request.folder);
+    progress.say("placing");
+    OnlineStart from = online_start(request, *lessons.front().problem);
+    run_online(request, lessons.front().problem, std::move(from), stop, progress);
+    return;
+  }
   std::vector<float> start;
   if (!request.start.empty()) {
+    std::error_code error;
+    if (std::filesystem::is_directory(request.start, error)) request.start += "/policy.json";
     policy::Policy policy = policy::read_policy_json(request.start, read_file(request.start));
     if (request.model && *request.model != policy.architecture) {
       throw ParameterError(fmt::format("--model: {} is of model {}", request.start,
@@ -267,6 +281,11 @@ void run(const TrainRequest& given) {
       runs.begin(), runs.end(),
       [](const auto& a, const auto& b) { return a->mean_best() < b->mean_best(); });
   if (runs.size() > 1) write_file(policy_path(request), read_file(best.folder().policy_path()));
+  if (request.real && best.training().done()) {
+    run_online(request, lessons.front().problem,
+               {best.training().task(0).placement(), best.training().policy()}, stop, progress);
+    return;
+  }
   progress.finish();
 
   std::uint64_t rollbacks = 0, here = 0;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/command_line.h"
+#include "app/engine_option_kinds.h"
 #include "app/option_kinds.h"
 
 namespace doppler::app {
@@ -13,18 +14,118 @@ namespace {
 constexpr std::uint64_t kMaxEpisodes = 1'000'000'000;
 
 void read_stages(const std::string& text, TrainRequest& request) {
-  request.imitation = request.simulation = false;
+  request.imitation = request.simulation = request.real = false;
   std::string rest = text + ",";
   for (std::size_t comma = rest.find(','); comma != std::string::npos; comma = rest.find(',')) {
     const std::string name = rest.substr(0, comma);
     rest.erase(0, comma + 1);
-    bool& stage = name == "imitation" ? request.imitation : request.simulation;
-    if ((name != "imitation" && name != "sim") || stage) {
-      throw ParameterError(
-          fmt::format("--stages: '{}' is not imitation, sim or both with a comma", text));
+    bool& stage = name == "imitation" ? request.imitation
+                  : name == "sim"     ? request.simulation
+                                      : request.real;
+    if ((name != "imitation" && name != "sim" && name != "real") || stage) {
+      throw ParameterError(fmt::format(
+          "--stages: '{}' is not imitation, sim, real or several of them with commas", text));
     }
     stage = true;
   }
+}
+
+// What only stage real takes, and what it needs.
+void check_online(TrainRequest& request, const CLI::App& train) {
+  if (!request.real) {
+    for (const char* option :
+         {"--engine", "--clock", "--time-scale", "--jitter", "--slow-op", "--slow-device",
+          "--slow-link", "--contention", "--slow-later", "--runs", "--explore", "--max-slowdown",
+          "--candidates", "--recalibrate"}) {
+      if (train.get_option(option)->count() > 0) {
+        throw ParameterError(fmt::format("{} is for stage real: say --stages real", option));
+      }
+    }
+    return;
+  }
+  if (request.online.machine.backend.empty()) {
+    throw ParameterError("--stages real needs --engine threads or emulated");
+  }
+  if (!request.list.empty() || request.graphs.size() != 1 ||
+      request.machine.devices.find(',') != std::string::npos) {
+    throw ParameterError("stage real serves one graph on one machine");
+  }
+  if (request.seeds > 1) throw ParameterError("stage real has one seed: leave out --seeds");
+  request.online.learner.seed = request.plan.seed;
+  request.online.machine.seed = request.plan.seed;
+}
+
+void read_candidates(const std::string& text, train::OnlineSettings& settings) {
+  settings.search = settings.policy = settings.moves = false;
+  std::string rest = text + ",";
+  for (std::size_t comma = rest.find(','); comma != std::string::npos; comma = rest.find(',')) {
+    const std::string name = rest.substr(0, comma);
+    rest.erase(0, comma + 1);
+    bool& source = name == "search"   ? settings.search
+                   : name == "policy" ? settings.policy
+                                      : settings.moves;
+    if ((name != "search" && name != "policy" && name != "moves") || source) {
+      throw ParameterError(fmt::format(
+          "--candidates: '{}' is not search, policy, moves or several of them with commas", text));
+    }
+    source = true;
+  }
+}
+
+// "gpu1=2@1000": a device, a factor and a run.
+study::LaterSlowdown read_slowdown(const std::string& text) {
+  const std::size_t equals = text.find('='), at = text.rfind('@');
+  study::LaterSlowdown change;
+  bool good = equals != std::string::npos && equals > 0 && at != std::string::npos && at > equals;
+  if (good) {
+    change.device = text.substr(0, equals);
+    const char* begin = text.data() + equals + 1;
+    const char* middle = text.data() + at;
+    const char* end = text.data() + text.size();
+    const auto factor = std::from_chars(begin, middle, change.factor);
+    const auto run = std::from_chars(middle + 1, end, change.run);
+    good = factor.ec == std::errc() && factor.ptr == middle && run.ec == std::errc() &&
+           run.ptr == end && change.factor >= 1e-6 && change.factor <= 1e6;
+  }
+  if (!good) {
+    throw ParameterError(fmt::format("--slow-later: '{}' is not DEVICE=X@RUN", text));
+  }
+  return change;
+}
+
+void add_online(CLI::App& train, OnlineRequest& online) {
+  add_engine(train, online.machine);
+  add_deviation(train, online.machine.deviation);
+  train
+      .add_option_function<std::vector<std::string>>(
+          "--slow-later",
+          [&online](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              online.machine.later.push_back(read_slowdown(text));
+            }
+          },
+          "Virtual clock: from that run on a device takes X times as long")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("DEVICE=X@RUN,…");
+  add_number<std::uint64_t>(
+      train, "--runs", [&online](std::uint64_t n) { online.runs = n; }, 1,
+      static_cast<std::uint64_t>(kMaxRuns), "Runs of stage real (default 2000)", "N");
+  add_number<double>(
+      train, "--explore", [&online](double x) { online.learner.explore = x; }, 0.0, 0.5,
+      "Stage real: the most of the runs that may try another placement (default 0.1)", "SHARE");
+  add_number<double>(
+      train, "--max-slowdown", [&online](double x) { online.learner.max_slowdown = x; }, 0.0, 10.0,
+      "Stage real: what is predicted to be slower by more than this is not tried (default 0.1)",
+      "SHARE");
+  train
+      .add_option_function<std::string>(
+          "--candidates",
+          [&online](const std::string& text) { read_candidates(text, online.learner); },
+          "Stage real: where placements to try come from: search, policy, moves (default: all)")
+      ->type_name("A,B");
+  train.add_flag("--recalibrate", online.recalibrate,
+                 "After stage real, repeat stage sim with the costs that it learnt");
 }
 
 // The recipe's numbers but for those that were given.
@@ -53,7 +154,7 @@ void complete(TrainRequest& request) {
   if (request.rate) plan.rates = {*request.rate, *request.rate / 10.0};
   if (request.last_rate) plan.rates.last = *request.last_rate;
   if (!request.paper) plan.imitation_rates = plan.rates;
-  if (!request.simulation && plan.imitation_episodes == 0) {
+  if (!request.simulation && request.imitation && plan.imitation_episodes == 0) {
     throw ParameterError("--stages imitation needs --imitation-episodes");
   }
   if (request.folder.empty()) throw ParameterError("--output: which folder?");
@@ -64,7 +165,7 @@ void complete(TrainRequest& request) {
     throw ParameterError("--seeds: there are not so many after --seed");
   }
   if (!request.imitation) plan.imitation_episodes = 0;
-  if (!request.simulation) plan.episodes = 0;
+  if (!request.simulation && !request.online.recalibrate) plan.episodes = 0;
 }
 
 }  // namespace
@@ -77,14 +178,17 @@ void add_train_commands(CommandLine& line) {
       "  dopp train a.json b.json --devices 4xP100,8xV100 --stages imitation,sim -o run\n"
       "  dopp train --list problems.txt --episodes 100000 -o run\n"
       "  dopp train graph.json --devices 4xA100 --episodes 20000 -o run --resume\n"
+      "  dopp train graph.json --devices cpu:2 --stages real --engine threads --start run -o "
+      "service\n"
       "  dopp place graph.json --devices 4xA100 --method policy --policy run/policy.json",
-      [request] {
+      [request, &line] {
         const bool crossed = !request->graphs.empty() && !request->machine.devices.empty();
         if (request->list.empty() ? !crossed
                                   : !request->graphs.empty() || !request->machine.devices.empty()) {
           throw ParameterError("say either GRAPH and --devices or --list FILE");
         }
         complete(*request);
+        check_online(*request, *line.app().get_subcommand("train"));
         return *request;
       });
   train::TrainingPlan& plan = request->plan;
@@ -103,7 +207,7 @@ void add_train_commands(CommandLine& line) {
   train
       ->add_option_function<std::string>(
           "--stages", [request](const std::string& text) { read_stages(text, *request); },
-          "imitation, sim or both (default: sim)")
+          "imitation, sim, real, or several of them (default: sim)")
       ->type_name("A,B");
   add_number<std::uint64_t>(
       *train, "--episodes", [&plan](std::uint64_t n) { plan.episodes = n; }, 1, kMaxEpisodes,
@@ -140,7 +244,11 @@ void add_train_commands(CommandLine& line) {
           },
           "Of placements: sel, the order of the episode, or b-level (default sel)")
       ->type_name("sel|b-level");
-  train->add_option("--start", request->start, "Policy to begin with (default: random numbers)")
+  train
+      ->add_option(
+          "--start", request->start,
+          "Policy or training to begin with (default: random numbers); stage real begins with a "
+          "placement, too (default: the policy that ships)")
       ->type_name("FILE");
   add_number<std::uint64_t>(
       *train, "--width", [request](std::uint64_t n) { request->width = n; }, 1, policy::kWidest,
@@ -184,6 +292,7 @@ void add_train_commands(CommandLine& line) {
       "(default 1)",
       "N");
   add_threads(*train, plan.learner.threads);
+  add_online(*train, request->online);
   add_json(*train, request->json);
 }
 

@@ -433,8 +433,12 @@ void Problem::build_constraints(const graph::Constraints& extra) {
     for (const NodeId node : units_[unit]) allowed_set_[node.index()] = set;
   }
 
-  least_compute_.resize(nodes);
-  for (std::uint32_t v = 0; v < nodes; ++v) {
+  find_least_compute();
+}
+
+void Problem::find_least_compute() {
+  least_compute_.resize(node_count());
+  for (std::uint32_t v = 0; v < node_count(); ++v) {
     const double* row = compute_row(NodeId(v));
     if (allowed_set_[v] == 0) {
       least_compute_[v] = *std::min_element(row, row + columns_);
@@ -455,12 +459,13 @@ void Problem::compute_hash() {
   hasher.add(links_);
   hasher.add_span<double>(compute_);
   for (const Edge& edge : edges_) hasher.add(edge.amount);
-  if (measured_) {  // else the topology's hash covers them
+  if (measured_ || corrected_) {  // else the topology's hash covers them
     for (const Link& link : link_classes_) {
       hasher.add(link.latency_seconds);
       hasher.add(link.bandwidth);
     }
   }
+  if (corrected_) hasher.add_span<std::uint32_t>(link_class_);
   hasher.add_span<double>(capacity_);
   hasher.add_span<std::uint32_t>(unit_of_);
   for (std::size_t v = 0; v < node_count(); ++v) {

@@ -18,6 +18,7 @@
 
 namespace doppler::cost {
 
+struct Corrections;
 struct MeasuredCosts;
 
 enum class LinkMode : std::uint8_t {
@@ -58,6 +59,10 @@ class Problem {
   // constraints contradict each other.
   Problem(std::shared_ptr<const graph::Graph> graph,
           std::shared_ptr<const device::Topology> topology, ProblemOptions options = {});
+
+  // The same with other times: what runs say of the costs (calibration.h). Every device has a
+  // column of its own then. REQUIRES: the corrections are for so many nodes and devices.
+  std::shared_ptr<const Problem> corrected(const Corrections& corrections) const;
 
   const graph::Graph& graph() const { return *graph_; }
   const device::Topology& topology() const { return *topology_; }
@@ -174,6 +179,7 @@ class Problem {
   void check_total() const;
   void build_memory(const graph::Constraints& extra);
   void build_constraints(const graph::Constraints& extra);
+  void find_least_compute();
   void compute_hash();
 
   std::shared_ptr<const graph::Graph> graph_;
@@ -181,6 +187,7 @@ class Problem {
   LinkMode links_;
   CostSource costs_;  // of what is not measured
   std::shared_ptr<const MeasuredCosts> measured_;
+  bool corrected_ = false;
   std::string time_unit_;
   std::uint64_t hash_ = 0;
 

@@ -111,7 +111,7 @@ void Engine::State::compute(DeviceId device) {
   }
 }
 
-double Engine::State::transfer_starts(TransferIndex index, double now) {
+double Engine::State::transfer_starts(TransferIndex index, std::uint32_t others, double now) {
   const Transfer& transfer = session_->wiring.transfers()[index];
   transfers_[index].record = record(transfer);
   note_lateness(now, timeline_.transfers[transfers_[index].record].start);
@@ -121,7 +121,7 @@ double Engine::State::transfer_starts(TransferIndex index, double now) {
     ++executing_;
     links_.notify_one();
   }
-  return session_->backend->pace()->transfer_time(transfer, seed_);
+  return session_->backend->pace()->transfer_time(transfer, others, seed_);
 }
 
 bool Engine::State::transfer_ends(TransferIndex index, double now) {

@@ -115,7 +115,7 @@ class Engine::State final : private TimedRun::Host {
   void note_lateness(double planned, double real);
   void abandon_nodes();
   double node_starts(NodeId node, DeviceId device, double now) override;
-  double transfer_starts(TransferIndex transfer, double now) override;
+  double transfer_starts(TransferIndex transfer, std::uint32_t others, double now) override;
   bool node_ends(NodeId node, double now) override;
   bool transfer_ends(TransferIndex transfer, double now) override;
   void copies_released(std::span<const CopyIndex> copies) override;

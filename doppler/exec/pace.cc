@@ -21,12 +21,16 @@ void check_factor(const std::string& what, double factor) {
 }  // namespace
 
 Pace::Pace(const cost::Problem& problem, const Deviation& deviation)
-    : problem_(problem),
+    : problem_(&problem),
       op_factor_(problem.graph().op_kinds().size(), 1.0),
       device_factor_(problem.device_count(), 1.0),
+      contention_(deviation.contention),
       jitter_(deviation.jitter) {
   if (!(jitter_ >= 0.0) || !std::isfinite(jitter_)) {
     throw ParameterError(fmt::format("a jitter of {} is not a number from 0", jitter_));
+  }
+  if (!(contention_ >= 0.0) || !std::isfinite(contention_)) {
+    throw ParameterError(fmt::format("a contention of {} is not a number from 0", contention_));
   }
   const auto kinds = problem.graph().op_kinds();
   for (const auto& [kind, factor] : deviation.op_factors) {
@@ -66,14 +70,15 @@ double Pace::jitter_factor(std::uint64_t run, std::uint64_t what) const {
 }
 
 double Pace::node_time(NodeId node, DeviceId device, std::uint64_t run) const {
-  return problem_.compute_time(node, device) * op_factor_[problem_.graph().op_kind_index(node)] *
+  return problem_->compute_time(node, device) * op_factor_[problem_->graph().op_kind_index(node)] *
          device_factor_[device.index()] * jitter_factor(run, node.value());
 }
 
-double Pace::transfer_time(const Transfer& transfer, std::uint64_t run) const {
-  double time = transfer.duration;
+double Pace::transfer_time(const Transfer& transfer, std::uint32_t others,
+                           std::uint64_t run) const {
+  double time = transfer.duration * (1.0 + contention_ * others);
   if (!link_factor_.empty()) {
-    time *= link_factor_[transfer.from.index() * problem_.device_count() + transfer.to.index()];
+    time *= link_factor_[transfer.from.index() * problem_->device_count() + transfer.to.index()];
   }
   return time * jitter_factor(
                     run, (std::uint64_t{transfer.tensor.value()} + 1) << 32 | transfer.to.value());

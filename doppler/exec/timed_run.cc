@@ -40,7 +40,9 @@ void TimedRun::end_due() {
       core_.node_ended(node, now_);
     } else {
       const auto transfer = static_cast<TransferIndex>(id - nodes_);
-      if (host_.transfer_ends(transfer, now_)) core_.transfer_ended(transfer, now_);
+      if (!host_.transfer_ends(transfer, now_)) continue;
+      --moving_;
+      core_.transfer_ended(transfer, now_);
     }
   }
 }
@@ -65,7 +67,7 @@ void TimedRun::advance() {
     again = false;
     end_due();
     while (const auto transfer = core_.start_transfer()) {
-      const double end = now_ + host_.transfer_starts(*transfer, now_);
+      const double end = now_ + host_.transfer_starts(*transfer, moving_++, now_);
       push(end, nodes_ + *transfer);
       again |= end == now_;
     }

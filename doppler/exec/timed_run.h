@@ -26,7 +26,8 @@ class TimedRun {
     virtual ~Host() = default;
     // How long it takes.
     virtual double node_starts(NodeId node, DeviceId device, double now) = 0;
-    virtual double transfer_starts(TransferIndex transfer, double now) = 0;
+    // `others`: transfers that are under way already.
+    virtual double transfer_starts(TransferIndex transfer, std::uint32_t others, double now) = 0;
     // Its time has passed. False where it has not ended all the same: postpone() then says when it
     // does, or nobody cares any more.
     virtual bool node_ends(NodeId node, double now) = 0;
@@ -70,6 +71,7 @@ class TimedRun {
   std::vector<End> ends_;           // a heap, the next one first
   std::vector<std::uint8_t> busy_;  // by device
   std::vector<DeviceId> touched_;   // scratch of advance()
+  std::uint32_t moving_ = 0;        // transfers
   double now_ = 0.0;
   bool begun_ = false;
 };

@@ -24,10 +24,10 @@ class Record final : public TimedRun::Host {
     timeline_.nodes[node.index()] = {now, now + duration};
     return duration;
   }
-  double transfer_starts(TransferIndex index, double now) override {
+  double transfer_starts(TransferIndex index, std::uint32_t others, double now) override {
     if (order_) order_->transfer_rank[index] = rank_++;
     const Transfer& transfer = wiring_.transfers()[index];
-    const double duration = pace_.transfer_time(transfer, seed_);
+    const double duration = pace_.transfer_time(transfer, others, seed_);
     timeline_.transfers.push_back(
         {transfer.tensor, transfer.consumer, transfer.from, transfer.to, now, now + duration});
     return duration;

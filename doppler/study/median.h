@@ -1,20 +1,16 @@
 // Medians, and how far they can be trusted.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "doppler/base/robust.h"
+
 namespace doppler::study {
 
-// Of an even number of values, the mean of the two in the middle. REQUIRES: there is a value.
-inline double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
-}
+using doppler::median;
 
 // What two measurements of the same thing differ by: the medians of the odd and of the even ones,
 // as a share of the median of all. REQUIRES: two values or more.

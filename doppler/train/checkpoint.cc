@@ -2,37 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <cstring>
-#include <type_traits>
-
-#include "doppler/base/base64.h"
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
 #include "doppler/base/json_object.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
+#include "doppler/train/packed.h"
 
 namespace doppler::train {
 namespace {
 
 constexpr std::string_view kFormat = "doppler.checkpoint";
 constexpr std::uint64_t kVersion = 1;
-
-template <class T>
-std::string packed(const std::vector<T>& values) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  return to_base64(std::as_bytes(std::span<const T>(values)));
-}
-
-template <class T>
-std::vector<T> read_packed(JsonReader& reader) {
-  const auto bytes = from_base64(reader.string());
-  if (!bytes || bytes->size() % sizeof(T) != 0) reader.fail("damaged numbers");
-  std::vector<T> values(bytes->size() / sizeof(T));
-  if (!values.empty()) std::memcpy(values.data(), bytes->data(), bytes->size());
-  return values;
-}
 
 // Packed, since one of them may be infinite.
 std::vector<double> levels_of(const DivergenceWatch::State& watch) {

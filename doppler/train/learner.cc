@@ -79,11 +79,16 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
     Rng rng = Rng::stream(seed, i);
     task.actor_->play(thread, i, decoding(i), rng, episodes_[i]);
+    if (task.measure_) return;
     place::Scorer& scorer = *task.scorers_[thread];
     scorer.set_samples(seed);
     times_[i] = scorer.score(task.placement_of(episodes_[i]), cost::kInfinity);
     excess_bytes_[i] = std::isfinite(times_[i]) ? 0.0 : scorer.excess_bytes();
   });
+  for (std::size_t i = 0; task.measure_ && i < count; ++i) {
+    times_[i] = task.measure_(task.placement_of(episodes_[i]));
+    excess_bytes_[i] = 0.0;
+  }
   for (std::size_t i = 0; i < count; ++i) task.offer(episodes_[i], times_[i], excess_bytes_[i]);
 }
 
@@ -169,10 +174,15 @@ BatchReport Learner::reinforce_one(Task& task, std::uint64_t seed, double rate,
   return report;
 }
 
+BatchReport Learner::learn(Task& task, std::span<const policy::Episode> episodes,
+                           std::span<const double> stakes, double rate) {
+  std::vector<const policy::Episode*> played;
+  for (const policy::Episode& episode : episodes) played.push_back(&episode);
+  return step(task, played, stakes, 0, rate);
+}
+
 BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> lessons, double rate) {
-  std::vector<const policy::Episode*> episodes;
-  for (const policy::Episode& lesson : lessons) episodes.push_back(&lesson);
-  return step(task, episodes, std::vector<double>(lessons.size(), 1.0), 0, rate);
+  return learn(task, lessons, std::vector<double>(lessons.size(), 1.0), rate);
 }
 
 BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> episodes,

@@ -7,9 +7,11 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "doppler/cost/problem.h"
@@ -50,6 +52,11 @@ class Task {
   // Keeps the episode where it is the best so far or, as long as none fits, the closest to fitting.
   // The time is infinite where it does not fit, and then `excess_bytes` what was too much.
   void offer(const policy::Episode& episode, double time, double excess_bytes);
+  // Times of episodes come from here instead of the simulator, in their order; infinite for one
+  // that did not run. They are played by one thread then.
+  void measure_with(std::function<double(const schedule::Placement&)> measure) {
+    measure_ = std::move(measure);
+  }
 
  private:
   friend class Learner;
@@ -66,6 +73,7 @@ class Task {
   policy::Episode closest_;
   double least_excess_bytes_ = cost::kInfinity;
   MeanTime mean_time_;
+  std::function<double(const schedule::Placement&)> measure_;
 };
 
 // How episodes teach.
@@ -109,6 +117,10 @@ class Learner {
   BatchReport reinforce(Task& task, std::uint64_t seed, double rate);
   // The same in the manner of Recipe::kPaper: one episode, with a share of choices at random.
   BatchReport reinforce_one(Task& task, std::uint64_t seed, double rate, double exploration);
+  // Learns from episodes that ran elsewhere, each with what it counts: more of what has a positive
+  // stake, less of what has a negative one.
+  BatchReport learn(Task& task, std::span<const policy::Episode> episodes,
+                    std::span<const double> stakes, double rate);
   // Learns to do what a teacher did.
   BatchReport imitate(Task& task, std::span<const policy::Episode> lessons, double rate);
 

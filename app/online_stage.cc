@@ -1,0 +1,295 @@
+#include "app/online_stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "app/placed_run.h"
+#include "app/train_run.h"
+#include "doppler/api/doppler.h"
+#include "doppler/base/error.h"
+#include "doppler/base/file.h"
+#include "doppler/base/json_writer.h"
+#include "doppler/base/robust.h"
+#include "doppler/base/units.h"
+#include "doppler/schedule/placement_json.h"
+#include "doppler/study/serve.h"
+#include "doppler/train/policy_placer.h"
+#include "doppler/train/shipped_policy.h"
+
+namespace doppler::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+// Between two checkpoints; a kill loses no more than that.
+constexpr double kSaveSeconds = 5.0;
+constexpr const char* kHeader = "run,exploratory,time,promotions\n";
+// Runs at the beginning and the end of the service whose median is printed.
+constexpr std::size_t kShownRuns = 50;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
+}
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path, error);
+}
+
+// The files of a service in its folder. Every file is written whole or not at all, the state last.
+class OnlineFolder {
+ public:
+  explicit OnlineFolder(std::string path) : path_(std::move(path)) {}
+
+  bool has_state() const { return is_file(state_path()); }
+  std::string state_path() const { return path_ + "/online.json"; }
+  std::string policy_path() const { return path_ + "/policy.json"; }
+  std::string placement_path() const { return path_ + "/placement.json"; }
+
+  void create() const {
+    std::error_code error;
+    fs::create_directories(path_, error);
+    if (error) throw SystemError(fmt::format("{}: {}", path_, error.message()));
+    check_writable(state_path());
+  }
+  // Rows of runs that a kill took away are made again.
+  void read_rows(std::uint64_t runs) {
+    if (!is_file(runs_path())) return;
+    const std::string text = read_file(runs_path());
+    std::size_t begin = text.find('\n');
+    while (begin != std::string::npos && begin + 1 < text.size() && rows_.size() < runs) {
+      const std::size_t end = text.find('\n', begin + 1);
+      const std::string row = text.substr(begin + 1, end == std::string::npos ? end : end - begin);
+      rows_.push_back(row);
+      const std::size_t first = row.find(','), second = row.find(',', first + 1);
+      double time = 0.0;
+      if (second != std::string::npos) {
+        std::from_chars(row.data() + second + 1, row.data() + row.size(), time);
+      }
+      if (row[first + 1] == '0') served_.push_back(time);
+      begin = end;
+    }
+  }
+  void add(const study::ServedRun& run, std::size_t promotions) {
+    const std::lock_guard lock(mutex_);
+    rows_.push_back(fmt::format("{},{},{:.9g},{}\n", run.number, run.exploratory ? 1 : 0, run.time,
+                                promotions));
+    if (!run.exploratory) served_.push_back(run.time);
+  }
+  void save(const train::OnlineLearner& learner, const cost::Problem& problem,
+            const TrainRequest& request) {
+    const std::string state = learner.state_json();
+    schedule::PlacementFile file{
+        .origin = schedule::origin_of(problem, request.graphs.front(), request.machine.devices),
+        .placement = *learner.incumbent()};
+    file.origin.method = "online";
+    file.origin.seed = request.plan.seed;
+    write_file(placement_path(), schedule::write_placement_json(problem, file));
+    if (auto policy = learner.policy()) {
+      policy->origin = fmt::format("dopp train, stage real, seed {}", request.plan.seed);
+      write_file(policy_path(), policy::write_policy_json(*policy));
+    }
+    std::string text = kHeader;
+    {
+      const std::lock_guard lock(mutex_);
+      for (const std::string& row : rows_) text += row;
+    }
+    write_file(runs_path(), text);
+    write_file(state_path(), state);
+  }
+  // Of the incumbent's first and last runs.
+  std::pair<double, double> medians() const {
+    if (served_.empty()) return {0.0, 0.0};
+    const auto count = static_cast<std::ptrdiff_t>(std::min(kShownRuns, served_.size()));
+    return {median({served_.begin(), served_.begin() + count}),
+            median({served_.end() - count, served_.end()})};
+  }
+
+ private:
+  std::string runs_path() const { return path_ + "/runs.csv"; }
+
+  std::string path_;
+  std::mutex mutex_;               // of what follows
+  std::vector<std::string> rows_;  // of runs.csv
+  std::vector<double> served_;     // times of the incumbent's runs
+};
+
+schedule::Placement sampled(const cost::Problem& problem, const policy::Policy& policy,
+                            std::uint64_t seed) {
+  const auto placer =
+      train::make_policy_placer([&] { return std::make_shared<const policy::Policy>(policy); });
+  return placer->place(problem, {.seed = seed}).placement;
+}
+
+std::string result_json(const TrainRequest& request, const OnlineFolder& folder,
+                        const train::OnlineSummary& summary, double seconds, bool done) {
+  const auto [first, last] = folder.medians();
+  JsonWriter json;
+  json.begin_object().field("folder", request.folder);
+  if (request.online.learner.policy) json.field("policy", folder.policy_path());
+  json.field("placement", folder.placement_path());
+  json.field("runs", summary.runs).field("explored", summary.explored);
+  json.field("candidates", summary.candidates);
+  json.key("promotions").begin_array();
+  for (const train::Promotion& promotion : summary.promotions) {
+    json.begin_object(JsonLayout::kCompact)
+        .field("run", promotion.run)
+        .field("source", promotion.source)
+        .field("gain", -std::expm1(promotion.measured.log_ratio))
+        .field("moved_parameter_bytes", promotion.moved_parameter_bytes)
+        .end_object();
+  }
+  json.end_array();
+  json.key("improvement")
+      .begin_object(JsonLayout::kCompact)
+      .field("value", summary.improvement)
+      .field("low", summary.improvement_low)
+      .field("high", summary.improvement_high)
+      .end_object();
+  json.field("slowdown_paid", summary.slowdown_paid).field("noise", summary.noise);
+  json.field("changes", summary.changes);
+  json.field("first_median", first).field("last_median", last);
+  json.field("complete", done).field("seconds", seconds);
+  return json.end_object().take();
+}
+
+std::string result_text(const TrainRequest& request, const cost::Problem& problem,
+                        const OnlineFolder& folder, const train::OnlineSummary& summary,
+                        double seconds, bool done) {
+  const auto [first, last] = folder.medians();
+  std::string text =
+      fmt::format("served    {} runs in {:.1f} s, {} of them exploratory{}\n", summary.runs,
+                  seconds, summary.explored, done ? "" : "; interrupted, go on with --resume");
+  text += fmt::format("tried     {} placements, of which {} took over\n", summary.candidates,
+                      summary.promotions.size());
+  text += fmt::format("faster by {:.1f} % (95 %: {:.1f} to {:.1f} %); noise of one run {:.1f} %\n",
+                      100.0 * summary.improvement, 100.0 * summary.improvement_low,
+                      100.0 * summary.improvement_high, 100.0 * summary.noise);
+  text +=
+      fmt::format("median    {} at first, {} at last\n", format_time(first, problem.time_unit()),
+                  format_time(last, problem.time_unit()));
+  text += fmt::format("exploring took {:+.2f} % of the time of all runs\n",
+                      100.0 * summary.slowdown_paid);
+  if (summary.changes > 0) {
+    text += fmt::format("noticed   {} changes of devices and links\n", summary.changes);
+  }
+  text += fmt::format("wrote     {}\n", folder.placement_path());
+  if (request.online.learner.policy) text += fmt::format("wrote     {}\n", folder.policy_path());
+  return text;
+}
+
+// Stage sim again, with the costs that the runs taught, from the policy as it is.
+void recalibrate(const TrainRequest& request, const train::OnlineLearner& learner,
+                 const OnlineFolder& folder, const StopToken& stop, ProgressLine& progress) {
+  const std::optional<policy::Policy> policy = learner.policy();
+  if (!policy) throw ParameterError("--recalibrate trains the policy: --candidates needs it");
+  train::TrainingPlan plan = request.plan;
+  plan.imitation_episodes = 0;
+  plan.architecture = policy->architecture;
+  plan.shape = policy->shape;
+  plan.priorities = policy->priorities;
+  const place::Registry methods = place::methods_with({});
+  const std::string path = request.folder + "/recalibrated";
+  const bool resume = train::RunFolder::exists(path);
+  TrainRun run(train::Training(plan, {learner.calibrated()}, methods, policy->parameters),
+               resume ? train::RunFolder::open(path) : train::RunFolder::create(path), plan.seed,
+               resume);
+  run.go(stop, [&](const train::UpdateReport& report) {
+    progress.say(fmt::format("recalibrated sim: {} of {} episodes, mean {:.5g}, best {:.5g}",
+                             report.episodes, run.training().total_episodes(), report.batch.mean,
+                             report.best_time));
+  });
+  write_file(folder.policy_path(), read_file(run.folder().policy_path()));
+}
+
+}  // namespace
+
+OnlineStart online_start(const TrainRequest& request, const cost::Problem& problem) {
+  if (request.start.empty()) {
+    policy::Policy policy = *train::shipped_policy();
+    schedule::Placement placement = sampled(problem, policy, request.plan.seed);
+    return {std::move(placement), std::move(policy)};
+  }
+  const bool folder = is_folder(request.start);
+  const std::string file = folder ? request.start + "/policy.json" : request.start;
+  const std::string text = read_file(file);
+  std::vector<std::string> warnings;
+  // A placement says so near its beginning.
+  if (text.substr(0, 200).find("\"doppler.placement\"") != std::string::npos) {
+    schedule::Placement placement = read_placement(file, problem, warnings, true);
+    return {std::move(placement), *train::shipped_policy()};
+  }
+  policy::Policy policy = policy::read_policy_json(file, text);
+  const std::string served = request.start + "/placement.json";
+  schedule::Placement placement = folder && is_file(served)
+                                      ? read_placement(served, problem, warnings, true)
+                                      : sampled(problem, policy, request.plan.seed);
+  return {std::move(placement), std::move(policy)};
+}
+
+void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem> problem,
+                OnlineStart start, const StopToken& stop, ProgressLine& progress) {
+  OnlineFolder folder(request.folder);
+  const auto machine = study::make_machine(problem, start.placement, request.online.machine);
+  train::OnlineLearner learner(problem, std::move(start.placement), std::move(start.policy),
+                               request.online.learner);
+  if (folder.has_state()) {
+    if (!request.resume) {
+      throw ParameterError(
+          fmt::format("{}: there is a training in this folder: go on with --resume, or name "
+                      "another one",
+                      request.folder));
+    }
+    learner.restore(folder.state_path(), read_file(folder.state_path()));
+    folder.read_rows(learner.summary().runs);
+  } else {
+    folder.create();
+    folder.save(learner, *problem, request);
+  }
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point saved = begin;
+  const auto save_now_and_then = [&] {
+    if (seconds_since(saved) < kSaveSeconds) return;
+    folder.save(learner, *problem, request);
+    saved = Clock::now();
+  };
+  study::serve(learner, *machine,
+               {.runs = request.online.runs,
+                .beside = request.online.machine.clock == study::EngineClock::kWall,
+                .stop = stop,
+                .served =
+                    [&](const study::ServedRun& run) {
+                      const train::OnlineSummary summary = learner.summary();
+                      folder.add(run, summary.promotions.size());
+                      progress.say(fmt::format(
+                          "real: {} of {} runs, {} exploratory, {} took over, {}", summary.runs,
+                          request.online.runs, summary.explored, summary.promotions.size(),
+                          format_time(run.time, problem->time_unit())));
+                    },
+                .idle = save_now_and_then});
+  folder.save(learner, *problem, request);
+  const train::OnlineSummary summary = learner.summary();
+  const bool done = summary.runs >= request.online.runs;
+  if (done && request.online.recalibrate) recalibrate(request, learner, folder, stop, progress);
+  progress.finish();
+  const double seconds = seconds_since(begin);
+  print(request.json ? result_json(request, folder, summary, seconds, done)
+                     : result_text(request, *problem, folder, summary, seconds, done));
+}
+
+}  // namespace doppler::app

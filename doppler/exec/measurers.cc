@@ -1,0 +1,83 @@
+#include "doppler/exec/measurers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "doppler/base/rng.h"
+#include "doppler/exec/core.h"
+#include "doppler/exec/start_order.h"
+#include "doppler/exec/virtual_run.h"
+#include "doppler/exec/wiring.h"
+
+namespace doppler::exec {
+namespace {
+
+// Placements that are kept ready: a race has two.
+constexpr std::size_t kKept = 4;
+
+}  // namespace
+
+// Stays where it was made: the core refers to the rest.
+struct VirtualMachine::Loaded {
+  Loaded(const cost::Problem& problem, const schedule::Placement& given)
+      : placement(given),
+        wiring(problem, placement),
+        order(find_start_order(problem, placement, wiring, schedule::Mode::kWorkConserving)),
+        core(problem, placement, wiring, Core::Rules{}, &order) {}
+
+  const schedule::Placement placement;
+  const Wiring wiring;
+  const StartOrder order;
+  Core core;
+};
+
+VirtualMachine::VirtualMachine(std::shared_ptr<const cost::Problem> problem,
+                               const Deviation& deviation, std::uint64_t seed)
+    : problem_(std::move(problem)), pace_(*problem_, deviation), seed_(seed) {}
+
+VirtualMachine::~VirtualMachine() = default;
+
+void VirtualMachine::change(const Deviation& deviation) {
+  pace_ = Pace(*problem_, deviation);
+}
+
+VirtualMachine::Loaded& VirtualMachine::load(const schedule::Placement& placement) {
+  const auto found = std::find_if(loaded_.begin(), loaded_.end(), [&](const auto& loaded) {
+    return loaded->placement == placement;
+  });
+  if (found != loaded_.end()) {
+    std::rotate(loaded_.begin(), found, found + 1);
+  } else {
+    schedule::check_placement(*problem_, placement);
+    loaded_.push_front(std::make_unique<Loaded>(*problem_, placement));
+    if (loaded_.size() > kKept) loaded_.pop_back();
+  }
+  return *loaded_.front();
+}
+
+schedule::Timeline VirtualMachine::measure(const schedule::Placement& placement,
+                                           std::uint64_t run) {
+  Loaded& loaded = load(placement);
+  return run_virtually(*problem_, loaded.placement, loaded.wiring, loaded.core, pace_,
+                       mix64(seed_ ^ mix64(run)));
+}
+
+EngineMeasurer::EngineMeasurer(std::shared_ptr<const cost::Problem> problem, EngineOptions options,
+                               Values values)
+    : engine_(std::move(problem), std::move(options)), values_(std::move(values)) {}
+
+schedule::Timeline EngineMeasurer::measure(const schedule::Placement& placement,
+                                           std::uint64_t run) {
+  if (loaded_ != placement) {
+    loaded_ = {};
+    engine_.load(placement);
+    loaded_ = placement;
+  }
+  if (!values_.empty() && !has_values_) {
+    engine_.set(values_);
+    has_values_ = true;
+  }
+  return engine_.run(run);
+}
+
+}  // namespace doppler::exec

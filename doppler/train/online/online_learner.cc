@@ -1,0 +1,314 @@
+#include "doppler/train/online/online_learner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/base/hash.h"
+#include "doppler/base/rng.h"
+#include "doppler/place/search/scorer.h"
+#include "doppler/policy/architecture.h"
+#include "doppler/schedule/observations.h"
+
+namespace doppler::train {
+namespace {
+
+// Before so many runs were seen nothing is tried: there is nothing yet to compare with.
+constexpr std::uint64_t kFirstRuns = 10;
+// Samples of a policy, moves of the incumbent, and runs to settle a candidate: what costs less than
+// a search.
+constexpr std::size_t kSamples = 64, kMoves = 64, kSettlingRuns = 400;
+// A candidate that sends all parameters to other devices must be predicted faster by this than one
+// that leaves them where they are.
+constexpr double kMovingCost = 0.005;
+// A prediction holds for so many runs more, where work() does not keep up with them: devices that
+// change are noticed after Calibration::kChangeRuns at the earliest.
+constexpr std::uint64_t kClearedRuns = 2 * cost::Calibration::kChangeRuns;
+// 95 % of a normal distribution lie within so many deviations.
+constexpr double kIntervalErrors = 1.96;
+
+std::uint64_t hash_of(const schedule::Placement& placement) {
+  Hasher hasher;
+  hasher.add_span(std::span<const DeviceId>(placement.device));
+  // The order of nodes counts, not the numbers behind it.
+  std::vector<std::uint32_t> order(placement.priority.size());
+  for (std::uint32_t v = 0; v < order.size(); ++v) order[v] = v;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return placement.priority[a] > placement.priority[b];
+  });
+  hasher.add_span(std::span<const std::uint32_t>(order));
+  return hasher.value();
+}
+
+double all_parameter_bytes(const cost::Problem& problem) {
+  double bytes = 0.0;
+  for (std::size_t t = 0; t < problem.tensor_count(); ++t) {
+    const TensorId tensor = TensorId::of(t);
+    if (problem.graph().role(tensor) == graph::TensorRole::kParameter) {
+      bytes += problem.bytes(tensor);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::uint64_t OnlineSettings::hash() const {
+  Hasher hasher;
+  hasher.add(explore);
+  hasher.add(max_slowdown);
+  hasher.add(search);
+  hasher.add(policy);
+  hasher.add(moves);
+  hasher.add(evaluations);
+  hasher.add(updates);
+  hasher.add(seed);
+  return hasher.value();
+}
+
+OnlineLearner::OnlineLearner(std::shared_ptr<const cost::Problem> problem,
+                             schedule::Placement start, std::optional<policy::Policy> policy,
+                             OnlineSettings settings)
+    : problem_(std::move(problem)),
+      settings_(settings),
+      start_(std::move(start)),
+      incumbent_(std::make_shared<const schedule::Placement>(start_)),
+      calibration_(problem_) {
+  if (!(settings_.explore >= 0.0 && settings_.explore <= 0.5)) {
+    throw ParameterError(fmt::format(
+        "exploring in {} of the runs: from 0 to 0.5, since candidates run in turn with the "
+        "incumbent",
+        settings_.explore));
+  }
+  if (!(settings_.max_slowdown >= 0.0 && settings_.max_slowdown <= 10.0)) {
+    throw ParameterError(
+        fmt::format("a slowdown of {} is not from 0 to 10", settings_.max_slowdown));
+  }
+  if (settings_.evaluations == 0) throw ParameterError("a search needs evaluations");
+  schedule::check_placement(*problem_, start_);
+  if (settings_.search) search_ = make_search_proposer(settings_.evaluations);
+  if (settings_.moves) moves_ = make_move_proposer(kMoves);
+  if (settings_.policy && policy) {
+    if (policy::needs_device_count(policy->architecture) &&
+        policy->shape.devices != problem_->device_count()) {
+      throw ParameterError(fmt::format("the policy is for {} devices, not {}",
+                                       policy->shape.devices, problem_->device_count()));
+    }
+    policy_ = std::make_unique<PolicyProposer>(*policy, settings_.updates, kSamples);
+  }
+}
+
+// Whether the next run may be exploratory: never more than the share of the runs so far, it
+// included. What is not used may be used later.
+bool OnlineLearner::may_explore() const {
+  const double allowed = settings_.explore * static_cast<double>(runs_ + 1);
+  // Ten runs at 0.1 are one, whatever 0.1 is in binary.
+  return static_cast<double>(explored_ + 1) <= allowed * (1.0 + 1e-12);
+}
+
+NextRun OnlineLearner::next() {
+  const std::lock_guard lock(mutex_);
+  DOPPLER_CHECK(!running_);
+  running_ = true;
+  exploring_ = candidate_ && !unpaired_ && candidate_->cleared &&
+               runs_ - candidate_->cleared_at <= kClearedRuns && may_explore();
+  return {exploring_ ? candidate_->placement : incumbent_, exploring_, runs_};
+}
+
+void OnlineLearner::report(double time, const schedule::Timeline* timeline) {
+  if (!(time > 0.0) || !std::isfinite(time)) {
+    throw ParameterError(fmt::format("a run that took {} is none", time));
+  }
+  const std::lock_guard lock(mutex_);
+  DOPPLER_CHECK(running_);
+  running_ = false;
+  ++runs_;
+  total_time_ += time;
+  if (timeline) {
+    const std::uint64_t changes = calibration_.changes();
+    calibration_.add(schedule::observations_of(*timeline));
+    // What lost on the machine as it was may win on this one.
+    if (calibration_.changes() != changes) tried_.clear();
+  }
+  if (exploring_) {
+    ++explored_;
+    unpaired_ = time;
+    return;
+  }
+  noise_.add(time);
+  if (!unpaired_) return;
+  const double candidate_time = *std::exchange(unpaired_, std::nullopt);
+  paid_ += candidate_time - time;
+  if (!candidate_) return;
+  candidate_->race.add(candidate_time, time);
+  const Verdict verdict = candidate_->race.verdict(noise_.noise(), settings_.max_slowdown);
+  if (verdict != Verdict::kOpen) end_race(verdict);
+}
+
+void OnlineLearner::report_failure() {
+  const std::lock_guard lock(mutex_);
+  DOPPLER_CHECK(running_);
+  running_ = false;
+  ++runs_;
+  unpaired_.reset();
+  if (!exploring_) return;
+  ++explored_;
+  if (candidate_) drop_candidate();
+}
+
+void OnlineLearner::end_race(Verdict verdict) {
+  const Advantage measured = candidate_->race.advantage(noise_.noise());
+  if (policy_) lessons_.push_back({candidate_->placement, measured});
+  if (verdict != Verdict::kBetter) {
+    drop_candidate();
+    return;
+  }
+  promotions_.push_back({runs_, measured, candidate_->source,
+                         moved_parameter_bytes(*problem_, *incumbent_, *candidate_->placement)});
+  incumbent_ = candidate_->placement;
+  candidate_.reset();
+  asked_at_ = 0;
+  noise_.interrupt();
+}
+
+void OnlineLearner::drop_candidate() {
+  tried_.insert(hash_of(*candidate_->placement));
+  candidate_.reset();
+  asked_at_ = 0;
+}
+
+bool OnlineLearner::needs_work() const {
+  if (settings_.explore == 0.0 || runs_ < kFirstRuns || unpaired_) return false;
+  // A candidate is predicted anew whenever it may run next, with all that is known by then.
+  if (candidate_) return !candidate_->cleared || (may_explore() && candidate_->cleared_at != runs_);
+  // Asked in vain: again when there is more to know.
+  return asked_at_ == 0 || runs_ >= asked_at_ + kFirstRuns;
+}
+
+bool OnlineLearner::work() {
+  std::unique_lock lock(mutex_);
+  if (!needs_work()) return false;
+  const cost::Calibration calibration = calibration_;
+  const std::shared_ptr<const schedule::Placement> incumbent = incumbent_;
+  const std::optional<Candidate> candidate = candidate_;
+  const std::uint64_t runs = runs_, proposal = proposals_;
+  const std::set<std::uint64_t> tried = tried_;
+  const std::vector<Lesson> lessons = std::exchange(lessons_, {});
+  if (!candidate) ++proposals_;
+  lock.unlock();
+
+  const std::shared_ptr<const cost::Problem> problem = calibration.problem();
+  place::Scorer scorer(*problem, schedule::Objective::kNominal);
+  const double predicted = scorer.score(*incumbent, cost::kInfinity);
+  const double limit = predicted * (1.0 + settings_.max_slowdown);
+  for (const Lesson& lesson : lessons) policy_->learn(*lesson.placement, lesson.measured);
+  std::optional<Proposal> proposed;
+  bool cleared = false;
+  if (candidate) {
+    cleared = scorer.score(*candidate->placement, cost::kInfinity) <= limit;
+  } else {
+    const Situation situation{.problem = problem,
+                              .incumbent = *incumbent,
+                              .predicted = predicted,
+                              .seed = mix64(settings_.seed ^ mix64(proposal + 1))};
+    proposed = best_proposal(situation, tried);
+    cleared = proposed && proposed->predicted <= limit;
+  }
+
+  lock.lock();
+  predicted_ = predicted;
+  if (incumbent_ != incumbent) return true;  // a race ended meanwhile
+  if (!candidate) {
+    asked_at_ = cleared ? 0 : runs_;
+    if (!cleared) return true;
+    ++candidates_;
+    candidate_ = Candidate{
+        .placement = std::make_shared<const schedule::Placement>(std::move(proposed->placement)),
+        .source = proposed->source,
+        .race = {},
+        .cleared = true,
+        .cleared_at = runs};
+  } else if (candidate_ && candidate_->placement == candidate->placement) {
+    candidate_->cleared = cleared;
+    candidate_->cleared_at = runs;
+    // What runs have shown to be too slow is not waited for.
+    if (!cleared && !unpaired_ && !(running_ && exploring_)) drop_candidate();
+  }
+  return true;
+}
+
+std::optional<OnlineLearner::Proposal> OnlineLearner::best_proposal(
+    const Situation& situation, const std::set<std::uint64_t>& tried) {
+  const double parameters = all_parameter_bytes(*problem_);
+  place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
+  std::optional<Proposal> best;
+  double best_value = cost::kInfinity;
+  const auto consider = [&](Proposer& proposer, bool settle) {
+    for (schedule::Placement& found : proposer.propose(situation)) {
+      if (settle) {
+        found = settled(*situation.problem, std::move(found), situation.incumbent, kSettlingRuns,
+                        situation.seed);
+      }
+      if (found == situation.incumbent || tried.contains(hash_of(found))) continue;
+      const double predicted = scorer.score(found, cost::kInfinity);
+      const double moved = moved_parameter_bytes(*problem_, situation.incumbent, found);
+      const double value =
+          predicted * (1.0 + (parameters > 0.0 ? kMovingCost * moved / parameters : 0.0));
+      if (value >= best_value) continue;
+      best_value = value;
+      best = Proposal{std::move(found), std::string(proposer.name()), predicted};
+    }
+  };
+  if (search_) consider(*search_, true);
+  if (policy_) consider(*policy_, true);
+  // Moves that promise nothing are for when nobody promises anything.
+  const double promising = situation.predicted * (1.0 - Race::kLeastGain);
+  if (moves_ && !(best && best->predicted < promising)) {
+    best.reset();
+    best_value = cost::kInfinity;
+    consider(*moves_, false);
+  }
+  return best;
+}
+
+std::shared_ptr<const schedule::Placement> OnlineLearner::incumbent() const {
+  const std::lock_guard lock(mutex_);
+  return incumbent_;
+}
+
+std::shared_ptr<const cost::Problem> OnlineLearner::calibrated() const {
+  const std::lock_guard lock(mutex_);
+  return calibration_.problem();
+}
+
+std::optional<policy::Policy> OnlineLearner::policy() const {
+  if (!policy_) return std::nullopt;
+  return policy_->policy();
+}
+
+OnlineSummary OnlineLearner::summary() const {
+  const std::lock_guard lock(mutex_);
+  OnlineSummary summary{.runs = runs_,
+                        .explored = explored_,
+                        .candidates = candidates_,
+                        .promotions = promotions_,
+                        .slowdown_paid = total_time_ > 0.0 ? paid_ / total_time_ : 0.0,
+                        .noise = noise_.noise(),
+                        .changes = calibration_.changes(),
+                        .predicted = predicted_};
+  double log_ratio = 0.0, variance = 0.0;
+  for (const Promotion& promotion : promotions_) {
+    log_ratio += promotion.measured.log_ratio;
+    variance += promotion.measured.error * promotion.measured.error;
+  }
+  const double margin = kIntervalErrors * std::sqrt(variance);
+  summary.improvement = -std::expm1(log_ratio);
+  summary.improvement_low = -std::expm1(log_ratio + margin);
+  summary.improvement_high = -std::expm1(log_ratio - margin);
+  return summary;
+}
+
+}  // namespace doppler::train

@@ -1,0 +1,223 @@
+#include "doppler/train/online/proposers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/base/rng.h"
+#include "doppler/place/methods.h"
+#include "doppler/place/search/annealing.h"
+#include "doppler/place/search/neighborhood.h"
+#include "doppler/place/search/scorer.h"
+#include "doppler/policy/architecture.h"
+#include "doppler/schedule/bounds.h"
+
+namespace doppler::train {
+namespace {
+
+class SearchProposer final : public Proposer {
+ public:
+  explicit SearchProposer(std::uint64_t evaluations) : evaluations_(evaluations) {}
+  std::string_view name() const override { return "search"; }
+
+  std::vector<schedule::Placement> propose(const Situation& situation) override {
+    const cost::Problem& problem = *situation.problem;
+    place::PlaceRequest request{.seed = situation.seed, .max_evaluations = evaluations_};
+    std::vector<schedule::Placement> starts{situation.incumbent};
+    place::Scorer scorer(problem, schedule::Objective::kNominal);
+    const auto fits = [&](const schedule::Placement& placement) {
+      return std::isfinite(scorer.score(placement, cost::kInfinity));
+    };
+    for (const auto& method : methods_) {
+      try {
+        schedule::Placement found = method->place(problem, request).placement;
+        if (fits(found)) starts.push_back(std::move(found));
+      } catch (const InfeasibleError&) {  // found no room: the incumbent is a start in any case
+      }
+    }
+    const schedule::Bound bound{.name = "none", .value = 0.0};
+    // From the incumbent alone what is found is near it; from the others it may be better.
+    schedule::Placement near =
+        place::anneal(problem, request, bound, {situation.incumbent}).placement;
+    schedule::Placement far = place::anneal(problem, request, bound, starts).placement;
+    return {std::move(near), std::move(far)};
+  }
+
+ private:
+  std::uint64_t evaluations_;
+  std::vector<std::shared_ptr<const place::Placer>> methods_ = {place::make_heft(),
+                                                                place::make_enumerative()};
+};
+
+class MoveProposer final : public Proposer {
+ public:
+  explicit MoveProposer(std::size_t moves) : moves_(moves) {}
+  std::string_view name() const override { return "moves"; }
+
+  std::vector<schedule::Placement> propose(const Situation& situation) override {
+    // By how much more than the incumbent's a predicted time may be.
+    constexpr double kSlack = 0.01;
+    place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
+    place::Neighborhood neighborhood(*situation.problem);
+    Rng rng(situation.seed);
+    schedule::Placement placement = situation.incumbent;
+    if (!std::isfinite(scorer.score(placement, cost::kInfinity))) return {};
+    neighborhood.look_at(scorer.last_run());
+    double best_time = situation.predicted * (1.0 + kSlack);
+    std::vector<schedule::Placement> best;
+    for (std::size_t i = 0; i < moves_; ++i) {
+      if (!neighborhood.move(placement, rng)) continue;
+      // Another order alone is rarely worth a run.
+      if (placement.device != situation.incumbent.device) {
+        if (const double time = scorer.score(placement, best_time); time < best_time) {
+          best_time = time;
+          best = {placement};
+        }
+      }
+      neighborhood.undo(placement);
+    }
+    return best;
+  }
+
+ private:
+  std::size_t moves_;
+};
+
+// As PolicyPlacer's: what the policy knows is kept.
+constexpr double kRate = 2e-3;
+// Races that are remembered at most; and what one counts at most beside an episode of a batch.
+constexpr std::size_t kMostLessons = 16;
+constexpr double kMostStake = 1.0;
+// An advantage that counts as much as one episode that is a standard deviation better than its
+// batch.
+constexpr double kUnitAdvantage = 0.02;
+
+}  // namespace
+
+std::unique_ptr<Proposer> make_search_proposer(std::uint64_t evaluations) {
+  return std::make_unique<SearchProposer>(evaluations);
+}
+std::unique_ptr<Proposer> make_move_proposer(std::size_t moves) {
+  return std::make_unique<MoveProposer>(moves);
+}
+
+PolicyProposer::PolicyProposer(const policy::Policy& policy, std::size_t updates,
+                               std::size_t samples)
+    : origin_(policy),
+      updates_(updates),
+      samples_(samples),
+      model_(policy::make_model(policy.architecture, policy.shape)),
+      learner_(*model_, {}, policy.parameters) {}
+
+std::vector<schedule::Placement> PolicyProposer::propose(const Situation& situation) {
+  Task task(situation.problem, *model_, schedule::Objective::kNominal, origin_.priorities);
+  // What is in service is where self-imitation begins.
+  const policy::Episode served = policy::to_episode(*situation.problem, situation.incumbent);
+  place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
+  task.offer(served, scorer.score(task.placement_of(served), cost::kInfinity), 0.0);
+  if (!lessons_.empty()) {
+    std::vector<policy::Episode> episodes;
+    for (const schedule::Placement& lesson : lessons_) {
+      episodes.push_back(policy::to_episode(*situation.problem, lesson));
+    }
+    learner_.learn(task, episodes, stakes_, kRate);
+    lessons_.clear();
+    stakes_.clear();
+  }
+  for (std::size_t update = 0; update < updates_; ++update) {
+    learner_.reinforce(task, mix64(situation.seed ^ mix64(update)), kRate);
+  }
+  learner_.sample(task, samples_, situation.seed);
+  if (!std::isfinite(task.best_time())) return {};
+  return {task.placement()};
+}
+
+void PolicyProposer::learn(const schedule::Placement& placement, const Advantage& measured) {
+  if (lessons_.size() == kMostLessons) {
+    lessons_.erase(lessons_.begin());
+    stakes_.erase(stakes_.begin());
+  }
+  lessons_.push_back(placement);
+  stakes_.push_back(std::clamp(-measured.log_ratio / kUnitAdvantage, -kMostStake, kMostStake));
+}
+
+policy::Policy PolicyProposer::policy() const {
+  policy::Policy policy = origin_;
+  policy.parameters.assign(learner_.parameters().begin(), learner_.parameters().end());
+  return policy;
+}
+
+PolicyProposer::State PolicyProposer::state() const {
+  return {.parameters = {learner_.parameters().begin(), learner_.parameters().end()},
+          .optimiser = learner_.optimiser(),
+          .placements = lessons_,
+          .stakes = stakes_};
+}
+
+void PolicyProposer::restore(State state) {
+  learner_.restore(std::move(state.parameters), std::move(state.optimiser));
+  lessons_ = std::move(state.placements);
+  stakes_ = std::move(state.stakes);
+}
+
+schedule::Placement settled(const cost::Problem& problem, schedule::Placement candidate,
+                            const schedule::Placement& incumbent, std::size_t most_runs,
+                            std::uint64_t seed) {
+  place::Scorer scorer(problem, schedule::Objective::kNominal);
+  double time = scorer.score(candidate, cost::kInfinity);
+  if (!std::isfinite(time)) return candidate;
+  const graph::Graph& graph = problem.graph();
+  std::vector<std::uint32_t> readers, others;  // units away from the incumbent's device
+  for (std::uint32_t unit = 0; unit < problem.unit_count(); ++unit) {
+    const NodeId first = problem.unit(unit).front();
+    if (candidate.device[first.index()] == incumbent.device[first.index()]) continue;
+    bool reads = false;
+    for (const NodeId node : problem.unit(unit)) {
+      for (const TensorId tensor : graph.inputs(node)) {
+        reads |= graph.role(tensor) == graph::TensorRole::kParameter;
+      }
+    }
+    (reads ? readers : others).push_back(unit);
+  }
+  Rng rng(seed);
+  rng.shuffle(readers);
+  rng.shuffle(others);
+  readers.insert(readers.end(), others.begin(), others.end());
+  for (std::size_t i = 0; i < std::min(readers.size(), most_runs); ++i) {
+    const auto unit = problem.unit(readers[i]);
+    const DeviceId away = candidate.device[unit.front().index()];
+    const DeviceId home = incumbent.device[unit.front().index()];
+    for (const NodeId node : unit) candidate.device[node.index()] = home;
+    // Equal is good enough; a cutoff just above it lets equal pass.
+    const double back = scorer.score(candidate, std::nextafter(time, cost::kInfinity));
+    if (back <= time) {
+      time = back;
+    } else {
+      for (const NodeId node : unit) candidate.device[node.index()] = away;
+    }
+  }
+  return candidate;
+}
+
+double moved_parameter_bytes(const cost::Problem& problem, const schedule::Placement& from,
+                             const schedule::Placement& to) {
+  const graph::Graph& graph = problem.graph();
+  double bytes = 0.0;
+  std::set<DeviceId> has, needs;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const TensorId tensor = TensorId::of(t);
+    if (graph.role(tensor) != graph::TensorRole::kParameter) continue;
+    has.clear();
+    needs.clear();
+    for (const NodeId node : graph.consumers(tensor)) {
+      has.insert(from.device[node.index()]);
+      needs.insert(to.device[node.index()]);
+    }
+    for (const DeviceId device : needs) bytes += has.contains(device) ? 0.0 : problem.bytes(tensor);
+  }
+  return bytes;
+}
+
+}  // namespace doppler::train

@@ -1,0 +1,273 @@
+#include "doppler/train/online/online_learner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+#include <thread>
+
+#include "doppler/base/error.h"
+#include "doppler/base/rng.h"
+#include "doppler/device/spec.h"
+#include "doppler/exec/measurers.h"
+#include "doppler/graph/generate/random.h"
+#include "doppler/place/registry.h"
+#include "doppler/sim/simulator.h"
+#include "doppler/study/hidden_machine.h"
+#include "doppler/study/serve.h"
+#include "doppler/train/shipped_policy.h"
+
+namespace doppler::train {
+namespace {
+
+std::shared_ptr<const cost::Problem> problem(std::size_t nodes = 60) {
+  return std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(
+          graph::generate_random({.family = graph::Family::kLayered, .nodes = nodes, .seed = 3})),
+      std::make_shared<const device::Topology>(device::topology_from_spec("4xP100")));
+}
+
+schedule::Placement start_of(const cost::Problem& p) {
+  return place::methods_with({}).find("heft").place(p, {}).placement;
+}
+
+// Quick: few simulated runs and updates.
+OnlineSettings quick(double explore = 0.1) {
+  return {.explore = explore, .evaluations = 300, .updates = 2};
+}
+
+// Serves and checks after every run what must always hold.
+class Checked {
+ public:
+  Checked(std::shared_ptr<const cost::Problem> p, schedule::Placement start,
+          OnlineSettings settings)
+      : problem_(p),
+        settings_(settings),
+        learner(p, std::move(start), *shipped_policy(), settings) {}
+
+  void run(schedule::Measurer& machine, std::uint64_t runs) {
+    for (std::uint64_t i = 0; i < runs; ++i) {
+      const auto incumbent = learner.incumbent();
+      // By the simulator as the runs so far have calibrated it.
+      const auto calibrated = learner.calibrated();
+      const NextRun next = learner.next();
+      EXPECT_EQ(next.number, run_++);
+      explored_ += next.exploratory;
+      EXPECT_LE(static_cast<double>(explored_),
+                settings_.explore * static_cast<double>(run_) + 1e-9);
+      if (next.exploratory) {
+        EXPECT_FALSE(last_exploratory_);  // in turn with the incumbent
+        sim::Simulator simulator(*calibrated);
+        EXPECT_LE(simulator.makespan(*next.placement, cost::kInfinity),
+                  (1.0 + settings_.max_slowdown) * simulator.makespan(*incumbent, cost::kInfinity) *
+                      (1.0 + 1e-12));
+      } else {
+        EXPECT_EQ(*next.placement, *incumbent);
+      }
+      last_exploratory_ = next.exploratory;
+      const schedule::Timeline timeline = machine.measure(*next.placement, next.number);
+      learner.report(timeline.makespan, &timeline);
+      learner.work();
+    }
+  }
+
+ private:
+  std::shared_ptr<const cost::Problem> problem_;
+  OnlineSettings settings_;
+  std::uint64_t run_ = 0, explored_ = 0;
+  bool last_exploratory_ = false;
+
+ public:
+  OnlineLearner learner;
+};
+
+exec::Deviation hidden(const cost::Problem& p) {
+  return study::hidden_deviation(p, {}, 5);
+}
+
+TEST(OnlineLearner, KeepsItsPromisesAndFindsBetter) {
+  const auto p = problem();
+  Checked service(p, start_of(*p), quick());
+  exec::VirtualMachine machine(p, hidden(*p), 1);
+  service.run(machine, 600);
+  const OnlineSummary summary = service.learner.summary();
+  EXPECT_EQ(summary.runs, 600u);
+  EXPECT_LE(summary.explored, 60u);
+  EXPECT_GT(summary.explored, 40u);
+  ASSERT_FALSE(summary.promotions.empty());
+  EXPECT_GT(summary.improvement, 0.0);
+  EXPECT_LT(summary.improvement_low, summary.improvement);
+  EXPECT_LT(summary.improvement, summary.improvement_high);
+  const double before = study::true_mean(p, hidden(*p), start_of(*p), 100);
+  const double after = study::true_mean(p, hidden(*p), *service.learner.incumbent(), 100);
+  EXPECT_LT(after, before);
+}
+
+TEST(OnlineLearner, ExploresExactlyAsMuchAsItMay) {
+  const auto p = problem(30);
+  for (const double explore : {0.0, 0.01, 0.1, 0.25, 0.5}) {
+    SCOPED_TRACE(explore);
+    Checked service(p, start_of(*p), quick(explore));
+    exec::VirtualMachine machine(p, hidden(*p), 1);
+    service.run(machine, 200);
+    EXPECT_LE(static_cast<double>(service.learner.summary().explored), 200.0 * explore);
+  }
+}
+
+// Runs that take a hundred times as long, devices that are slow for a run, a machine that pauses:
+// the incumbent stays, since nothing else is truly better.
+class Straggling final : public schedule::Measurer {
+ public:
+  explicit Straggling(std::shared_ptr<const cost::Problem> p)
+      : problem_(p), machine_(p, {.jitter = 0.02}, 1) {}
+  schedule::Timeline measure(const schedule::Placement& placement, std::uint64_t run) override {
+    schedule::Timeline timeline = machine_.measure(placement, run);
+    Rng rng = Rng::stream(9, run);
+    const bool pause = rng.chance(0.05), straggler = rng.chance(0.1);
+    const DeviceId slow(rng.below(4));
+    if (pause) timeline.makespan *= 100.0;
+    if (straggler) timeline.makespan *= 2.0;
+    for (std::size_t v = 0; v < timeline.nodes.size(); ++v) {
+      schedule::NodeRun& node = timeline.nodes[v];
+      const double time = node.end - node.start;
+      if (pause || (straggler && timeline.device[v] == slow)) {
+        node.end = node.start + time * (pause ? 100.0 : 5.0);
+      }
+    }
+    return timeline;
+  }
+
+ private:
+  std::shared_ptr<const cost::Problem> problem_;
+  exec::VirtualMachine machine_;
+};
+
+TEST(OnlineLearner, IsNotMisledByStragglers) {
+  const auto p = problem();
+  // As good as search finds: what takes over is rarely better, and must not be worse.
+  const schedule::Placement start =
+      place::methods_with({}).find("lns").place(*p, {.max_evaluations = 20'000}).placement;
+  Checked service(p, start, quick());
+  Straggling machine(p);
+  service.run(machine, 800);
+  const exec::Deviation truth{.jitter = 0.02};
+  EXPECT_LT(study::true_mean(p, truth, *service.learner.incumbent(), 100),
+            1.01 * study::true_mean(p, truth, start, 100));
+  EXPECT_EQ(service.learner.summary().changes, 0u);
+}
+
+TEST(OnlineLearner, MovesWorkAwayFromADeviceThatSlowsDown) {
+  const auto p = problem();
+  Checked service(p, start_of(*p), quick());
+  exec::VirtualMachine machine(p, {.jitter = 0.05}, 1);
+  service.run(machine, 300);
+  const schedule::Placement before = *service.learner.incumbent();
+  exec::Deviation slow{.jitter = 0.05};
+  slow.device_factors["gpu1"] = 2.0;
+  machine.change(slow);
+  const std::uint64_t explored = service.learner.summary().explored;
+  service.run(machine, 500);
+  EXPECT_LE(service.learner.summary().explored - explored, 51u);
+  const auto work_on = [&](const schedule::Placement& placement) {
+    double time = 0.0;
+    for (std::size_t v = 0; v < p->node_count(); ++v) {
+      if (placement.device[v] == DeviceId(1)) {
+        time += p->compute_time(NodeId::of(v), DeviceId(1));
+      }
+    }
+    return time;
+  };
+  EXPECT_LT(work_on(*service.learner.incumbent()), 0.8 * work_on(before));
+  EXPECT_GE(service.learner.summary().changes, 1u);
+  EXPECT_LT(study::true_mean(p, slow, *service.learner.incumbent(), 50),
+            0.95 * study::true_mean(p, slow, before, 50));
+}
+
+TEST(OnlineLearner, GoesOnAfterACheckpointAsIfNothingHadHappened) {
+  const auto p = problem(40);
+  exec::VirtualMachine machine(p, hidden(*p), 1);
+  const auto serve = [&](OnlineLearner& learner, std::uint64_t runs) {
+    study::serve(learner, machine, {.runs = runs, .beside = false});
+  };
+  OnlineLearner whole(p, start_of(*p), *shipped_policy(), quick());
+  serve(whole, 300);
+  for (const std::uint64_t kill : {1u, 57u, 110u, 111u, 112u, 203u}) {
+    SCOPED_TRACE(kill);
+    OnlineLearner killed(p, start_of(*p), *shipped_policy(), quick());
+    serve(killed, kill);
+    OnlineLearner resumed(p, start_of(*p), *shipped_policy(), quick());
+    resumed.restore("state", killed.state_json());
+    EXPECT_EQ(resumed.state_json(), killed.state_json());
+    serve(resumed, 300);
+    EXPECT_EQ(resumed.state_json(), whole.state_json());
+  }
+}
+
+TEST(OnlineLearner, RefusesStatesOfOthersAndDamagedOnes) {
+  const auto p = problem(40);
+  exec::VirtualMachine machine(p, hidden(*p), 1);
+  OnlineLearner learner(p, start_of(*p), *shipped_policy(), quick());
+  study::serve(learner, machine, {.runs = 60, .beside = false});
+  const std::string state = learner.state_json();
+  OnlineSettings other = quick();
+  other.max_slowdown = 0.2;
+  OnlineLearner cautious(p, start_of(*p), *shipped_policy(), other);
+  EXPECT_THROW(cautious.restore("s", state), InputError);
+  OnlineLearner elsewhere(problem(41), start_of(*problem(41)), *shipped_policy(), quick());
+  EXPECT_THROW(elsewhere.restore("s", state), InputError);
+  OnlineLearner without(p, start_of(*p), std::nullopt, quick());
+  EXPECT_THROW(without.restore("s", state), InputError);
+  for (std::size_t cut = 0; cut < state.size(); cut += state.size() / 37) {
+    EXPECT_THROW(learner.restore("s", state.substr(0, cut)), InputError) << cut;
+  }
+  EXPECT_EQ(learner.state_json(), state);  // a refusal changes nothing
+}
+
+TEST(OnlineLearner, RefusesWhatMakesNoSense) {
+  const auto p = problem(20);
+  EXPECT_THROW(OnlineLearner(p, start_of(*p), std::nullopt, quick(0.6)), ParameterError);
+  EXPECT_THROW(OnlineLearner(p, start_of(*p), std::nullopt, quick(std::nan(""))), ParameterError);
+  EXPECT_THROW(OnlineLearner(p, start_of(*p), std::nullopt, {.max_slowdown = -0.1}),
+               ParameterError);
+  EXPECT_THROW(OnlineLearner(p, {}, std::nullopt, {}), ParameterError);
+  OnlineLearner learner(p, start_of(*p), std::nullopt, {});
+  learner.next();
+  EXPECT_THROW(learner.report(0.0), ParameterError);
+  EXPECT_THROW(learner.report(cost::kInfinity), ParameterError);
+  learner.report(1.0);
+}
+
+// Without timelines nothing is calibrated, but races go on; a candidate that fails is dropped.
+TEST(OnlineLearner, TakesTimesAloneAndFailures) {
+  const auto p = problem(30);
+  OnlineLearner learner(p, start_of(*p), std::nullopt, quick(0.5));
+  exec::VirtualMachine machine(p, {}, 1);
+  std::uint64_t failures = 0;
+  for (int i = 0; i < 100; ++i) {
+    const NextRun next = learner.next();
+    if (next.exploratory && failures < 3) {
+      ++failures;
+      learner.report_failure();
+    } else {
+      learner.report(machine.measure(*next.placement, next.number).makespan);
+    }
+    learner.work();
+  }
+  EXPECT_EQ(failures, 3u);
+  EXPECT_GE(learner.summary().candidates, 4u);
+  EXPECT_EQ(learner.summary().runs, 100u);
+}
+
+// One thread serves, another works: nothing is waited for, and promises hold.
+TEST(OnlineLearner, WorksBesideTheRuns) {
+  const auto p = problem(40);
+  OnlineLearner learner(p, start_of(*p), *shipped_policy(), quick());
+  exec::VirtualMachine machine(p, hidden(*p), 1);
+  study::serve(learner, machine, {.runs = 3000, .beside = true});
+  EXPECT_EQ(learner.summary().runs, 3000u);
+  EXPECT_LE(learner.summary().explored, 300u);
+}
+
+}  // namespace
+}  // namespace doppler::train
