@@ -14,6 +14,7 @@
 #include "doppler/schedule/timeline.h"
 #include "doppler/study/execute.h"
 #include "doppler/study/fidelity.h"
+#include "doppler/study/reproduce/reproduce.h"
 #include "doppler/study/run_method.h"
 #include "doppler/tra/compile.h"
 #include "doppler/train/policy_placer.h"
@@ -176,10 +177,15 @@ struct CompareRequest {
   bool json = false;
 };
 
+struct ReproduceRequest {
+  study::reproduce::ReproduceSettings settings;
+  bool json = false;
+};
+
 using Request =
     std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
                  GraphConvertRequest, DevicesListRequest, DevicesShowRequest, DevicesProbeRequest,
                  MethodsRequest, PlaceRequest, SimulateRequest, RunRequest, FidelityRequest,
-                 TrainRequest, CompareRequest>;
+                 TrainRequest, CompareRequest, ReproduceRequest>;
 
 }  // namespace doppler::app
