@@ -24,5 +24,6 @@ void run(const ReportRequest& request);
 void run(const WhatIfRequest& request);
 void run(const DiffRequest& request);
 void run(const ExplainRequest& request);
+void run(const ReproduceRequest& request);
 
 }  // namespace doppler::app

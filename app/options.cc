@@ -31,6 +31,7 @@ class Parser {
     add_engine_commands(line_);
     add_train_commands(line_);
     add_look_commands(line_);
+    add_reproduce_command(line_);
   }
 
   std::variant<Request, Text> parse(int argc, const char* const* argv) {

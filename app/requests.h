@@ -15,6 +15,7 @@
 #include "doppler/schedule/timeline.h"
 #include "doppler/study/execute.h"
 #include "doppler/study/fidelity.h"
+#include "doppler/study/reproduce/reproduce.h"
 #include "doppler/study/run_method.h"
 #include "doppler/study/serve.h"
 #include "doppler/study/what_if.h"
@@ -219,11 +220,16 @@ struct CompareRequest {
   bool json = false;
 };
 
+struct ReproduceRequest {
+  study::reproduce::ReproduceSettings settings;
+  bool json = false;
+};
+
 using Request =
     std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
                  GraphConvertRequest, DevicesListRequest, DevicesShowRequest, DevicesProbeRequest,
                  MethodsRequest, PlaceRequest, SimulateRequest, RunRequest, FidelityRequest,
                  TrainRequest, CompareRequest, ReportRequest, WhatIfRequest, DiffRequest,
-                 ExplainRequest>;
+                 ExplainRequest, ReproduceRequest>;
 
 }  // namespace doppler::app

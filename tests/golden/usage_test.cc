@@ -22,7 +22,7 @@ TEST(Usage, HelpIsEverywhereAndHasExamples) {
   for (const char* line :
        {"--help", "graph show --help", "graph generate --help", "graph convert --help",
         "devices list --help", "devices show --help", "devices probe --help", "methods --help",
-        "place --help", "simulate --help", "compare --help"}) {
+        "place --help", "simulate --help", "compare --help", "reproduce --help"}) {
     const Outcome outcome = dopp(line);
     EXPECT_EQ(outcome.exit_code, 0) << line;
     EXPECT_THAT(outcome.out, HasSubstr("Examples:")) << line;
