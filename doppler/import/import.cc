@@ -12,6 +12,9 @@
 #include "doppler/graph/graph_json.h"
 #include "doppler/import/archive.h"
 #include "doppler/import/dot.h"
+#include "doppler/import/hlo.h"
+#include "doppler/import/ncnn.h"
+#include "doppler/import/onnx.h"
 #include "doppler/import/published_text.h"
 
 namespace doppler::import {
@@ -31,6 +34,9 @@ bool is_ours(const Content& content) {
 
 // Every format: one line each, those that are sure of themselves first.
 constexpr Format kFormats[] = {
+    {"onnx", "ONNX models", is_onnx, read_onnx},
+    {"hlo", "XLA's HLO as text", is_hlo, read_hlo},
+    {"ncnn", "ncnn's .param files", is_ncnn, read_ncnn},
     {"text", "the published DOPPLER graphs", is_published_text, read_published_text,
      write_published_text},
     {"dot", "Graphviz", is_dot, read_dot, write_dot},
