@@ -37,5 +37,6 @@ void add_device_commands(CommandLine& line);  // device_options.cc
 void add_place_commands(CommandLine& line);   // place_options.cc: methods, place, simulate, compare
 void add_train_commands(CommandLine& line);   // train_options.cc
 void add_engine_commands(CommandLine& line);  // engine_options.cc: run, fidelity
+void add_export_command(CommandLine& line);   // export_options.cc
 
 }  // namespace doppler::app

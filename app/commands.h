@@ -20,5 +20,6 @@ void run(const RunRequest& request);
 void run(const FidelityRequest& request);
 void run(const TrainRequest& request);
 void run(const CompareRequest& request);
+void run(const ExportRequest& request);
 
 }  // namespace doppler::app

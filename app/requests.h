@@ -169,6 +169,13 @@ struct TrainRequest {
   bool resume = false;
   bool json = false;
 };
+struct ExportRequest {
+  std::string placement;
+  std::string graph;  // empty: the one that the placement names
+  std::string target;
+  MachineOptions machine;  // no devices: those that the placement names
+  std::string output;
+};
 struct CompareRequest {
   std::vector<std::string> graphs;
   MachineOptions machine;
@@ -182,6 +189,6 @@ using Request =
     std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
                  GraphConvertRequest, DevicesListRequest, DevicesShowRequest, DevicesProbeRequest,
                  MethodsRequest, PlaceRequest, SimulateRequest, RunRequest, FidelityRequest,
-                 TrainRequest, CompareRequest>;
+                 TrainRequest, CompareRequest, ExportRequest>;
 
 }  // namespace doppler::app

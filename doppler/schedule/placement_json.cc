@@ -215,4 +215,20 @@ PlacementFile read_placement_json(const std::string& file, std::string_view text
   return result;
 }
 
+PlacementSubject read_placement_subject(const std::string& file, std::string_view text) {
+  PlacementSubject subject;
+  JsonReader reader(file, text);
+  reader.begin_object();
+  while (const auto key = reader.next_key()) {
+    if (*key == "graph") {
+      subject.graph = reader.string();
+    } else if (*key == "devices") {
+      subject.devices = reader.string();
+    } else {
+      reader.skip_value();
+    }
+  }
+  return subject;
+}
+
 }  // namespace doppler::schedule

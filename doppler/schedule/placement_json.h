@@ -54,4 +54,11 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
 PlacementFile read_placement_json(const std::string& file, std::string_view text,
                                   const cost::Problem& problem, std::vector<std::string>& warnings);
 
+// The path of the graph and the spec of the devices, as far as the file says them; nothing else is
+// read or checked. For callers that look up both before they have a problem.
+struct PlacementSubject {
+  std::string graph, devices;
+};
+PlacementSubject read_placement_subject(const std::string& file, std::string_view text);
+
 }  // namespace doppler::schedule
