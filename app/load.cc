@@ -12,7 +12,9 @@ Subject load_subject(const std::string& graph, const MachineOptions& machine,
                                                  .devices = machine.devices,
                                                  .options = machine.problem,
                                                  .costs = machine.costs_file,
-                                                 .load = machine.load});
+                                                 .load = machine.load,
+                                                 .rules = machine.rules,
+                                                 .constraints = machine.constraints_file});
   progress.print_notes(loaded.notes);
   return {std::move(loaded.problem), {graph, std::move(loaded.notes)}};
 }

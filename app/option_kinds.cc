@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "doppler/base/parallel.h"
+#include "doppler/base/units.h"
 
 namespace doppler::app {
 namespace {
@@ -53,7 +54,7 @@ CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& p
 
 void check_outputs(const std::vector<OutputFile>& outputs, bool json,
                    std::vector<std::string> inputs, const MachineOptions& machine) {
-  inputs.insert(inputs.end(), {machine.devices, machine.costs_file});
+  inputs.insert(inputs.end(), {machine.devices, machine.costs_file, machine.constraints_file});
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [option, path] = outputs[i];
     if (path.empty()) continue;
@@ -123,6 +124,60 @@ void add_machine(CLI::App& app, MachineOptions& machine) {
   add_choice<cost::LinkMode>(
       app, "--links", kLinkModes, [&machine](cost::LinkMode mode) { machine.problem.links = mode; },
       "Do transfers share channels? (default: not for uniform:N)", "free|channel");
+  add_constraints(app, machine);
+}
+
+void add_constraints(CLI::App& app, MachineOptions& machine) {
+  constexpr const char* kGroup = "Constraints (patterns: * ? [a-z])";
+  // "PATTERN=DEVICE"; names of nodes may hold '=' and ','.
+  const auto add = [&](const std::string& option, const std::string& form, const std::string& help,
+                       std::function<void(const std::string&, const std::string&)> take) {
+    app.add_option_function<std::vector<std::string>>(
+           option,
+           [option, form, take = std::move(take)](const std::vector<std::string>& texts) {
+             for (const std::string& text : texts) {
+               const std::size_t equals = text.rfind('=');
+               if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
+                 throw ParameterError(fmt::format("{}: '{}' is not {}", option, text, form));
+               }
+               take(text.substr(0, equals), text.substr(equals + 1));
+             }
+           },
+           help)
+        ->allow_extra_args(false)
+        ->type_name(form)
+        ->group(kGroup);
+  };
+  cost::ConstraintRules& rules = machine.rules;
+  add("--pin", "NODES=DEVICE", "Nodes run on this device, or one of those that the pattern fits",
+      [&rules](const std::string& nodes, const std::string& devices) {
+        rules.pins.push_back({nodes, devices});
+      });
+  add("--forbid", "NODES=DEVICE", "Nodes do not run there",
+      [&rules](const std::string& nodes, const std::string& devices) {
+        rules.forbids.push_back({nodes, devices});
+      });
+  app.add_option_function<std::vector<std::string>>(
+         "--colocate",
+         [&rules](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) rules.colocate.push_back({text});
+         },
+         "Nodes share one device")
+      ->allow_extra_args(false)
+      ->type_name("NODES")
+      ->group(kGroup);
+  add("--memory", "DEVICE=BYTES", "Capacity instead of the device's own, as 16GB or 16GiB",
+      [&rules](const std::string& devices, const std::string& bytes) {
+        const auto parsed = parse_bytes(bytes);
+        if (!parsed) {
+          throw ParameterError(fmt::format(
+              "--memory: '{}' is no number of bytes (such as 4096, 16GB or 1.5GiB)", bytes));
+        }
+        rules.memory.push_back({devices, *parsed});
+      });
+  app.add_option("--constraints", machine.constraints_file, "A file with more of them")
+      ->type_name("FILE")
+      ->group(kGroup);
 }
 
 void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice) {

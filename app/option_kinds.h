@@ -128,6 +128,9 @@ void add_unused_seed(CLI::App& app);
 void add_threads(CLI::App& app, int& threads);
 // How a graph's file is read; `format` is the option that names its format.
 void add_load(CLI::App& app, import::LoadOptions& load, const std::string& format = "--format");
+// --pin, --forbid, --colocate, --memory and --constraints.
+void add_constraints(CLI::App& app, MachineOptions& machine);
+// All that makes a problem of a graph, the two above included.
 void add_machine(CLI::App& app, MachineOptions& machine);
 // How a run proceeds.
 void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice);

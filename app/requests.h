@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "doppler/cost/constraint_rules.h"
 #include "doppler/cost/problem.h"
 #include "doppler/import/import.h"
 #include "doppler/schedule/figures.h"
@@ -22,12 +23,15 @@
 
 namespace doppler::app {
 
-// The devices, how their costs are found, and how the graph's file is read.
+// The devices, how their costs are found, how the graph's file is read, and what is demanded of
+// placements.
 struct MachineOptions {
   std::string devices;
   cost::ProblemOptions problem;
   std::string costs_file;  // measured; empty: none
   import::LoadOptions load;
+  cost::ConstraintRules rules;
+  std::string constraints_file;  // empty: none
 };
 
 struct SearchOptions {

@@ -19,6 +19,11 @@ present() {
         printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "${1#header:}" |
         g++ -E -x c++ - >/dev/null 2>&1
       ;;
+    fuzzer:*)
+      command -v "${1#fuzzer:}" >/dev/null 2>&1 &&
+        echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
+        "${1#fuzzer:}" -fsanitize=fuzzer,address,undefined -x c++ - -o /dev/null >/dev/null 2>&1
+      ;;
     *) fail "$list: unknown probe '$1'" ;;
   esac
 }
@@ -33,7 +38,7 @@ missing() {
   done
 }
 
-[ $# -gt 0 ] || fail "which section of $list? (build, test, rivals)"
+[ $# -gt 0 ] || fail "which section of $list? (build, test, rivals, fuzz)"
 for section in "$@"; do
   grep -q "^\[$section\]\$" "$list" || fail "$list: no section '$section'"
 done

@@ -14,6 +14,20 @@
 
 namespace doppler::api {
 
+namespace {
+
+void add(graph::Constraints& to, const graph::Constraints& from) {
+  const auto append = [](auto& list, const auto& more) {
+    list.insert(list.end(), more.begin(), more.end());
+  };
+  append(to.pins, from.pins);
+  append(to.forbids, from.forbids);
+  append(to.colocated, from.colocated);
+  append(to.memory, from.memory);
+}
+
+}  // namespace
+
 place::Registry default_methods() {
   return place::methods_with({train::make_policy_placer(train::shipped_policy)},
                              train::make_scratch_placers());
@@ -32,6 +46,11 @@ LoadedProblem load_problem(const ProblemSource& source) {
   std::optional<device::Topology> topology;
   if (source.devices != kDevicesOfFile) topology = device::topology_from_spec(source.devices);
   const std::string costs_text = source.costs.empty() ? std::string() : read_file(source.costs);
+  cost::ConstraintRules rules;
+  if (!source.constraints.empty()) {
+    rules = cost::read_constraint_rules_json(source.constraints, read_file(source.constraints));
+  }
+  rules.append(source.rules);
   import::Imported imported = import::load(source.graph, source.load);
   if (!topology) {
     if (!imported.machine) {
@@ -46,6 +65,7 @@ LoadedProblem load_problem(const ProblemSource& source) {
     options.measured = std::make_shared<const cost::MeasuredCosts>(
         cost::read_measured_costs_json(source.costs, costs_text, *graph));
   }
+  add(options.constraints, cost::resolve(rules, *graph, *topology));
   try {
     return {std::make_shared<const cost::Problem>(
                 std::move(graph), std::make_shared<const device::Topology>(std::move(*topology)),

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "doppler/base/error.h"
+#include "doppler/cost/constraint_rules.h"
 #include "doppler/cost/problem.h"
 #include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
@@ -46,6 +47,9 @@ struct ProblemSource {
   cost::ProblemOptions options = {};
   std::string costs = {};  // a file (docs/formats/costs.md) measured for this graph; or empty
   import::LoadOptions load = {};  // how the graph is read
+  // What is demanded beside `options`: here, and in a file (docs/formats/constraints.md); or empty.
+  cost::ConstraintRules rules = {};
+  std::string constraints = {};
 };
 struct LoadedProblem {
   std::shared_ptr<const cost::Problem> problem;

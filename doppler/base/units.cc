@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 
 namespace doppler {
@@ -69,6 +70,27 @@ std::string format_integer(std::uint64_t value) {
     digits.insert(static_cast<std::size_t>(at), 1, ',');
   }
   return digits;
+}
+
+std::optional<std::uint64_t> parse_bytes(std::string_view text) {
+  double value = 0.0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc{} || !(value >= 0.0)) return std::nullopt;
+  std::string unit;
+  for (const char* c = parsed.ptr; c != end; ++c) {
+    if (*c != ' ') unit += static_cast<char>(*c >= 'A' && *c <= 'Z' ? *c + 0x20 : *c);
+  }
+  if (!unit.empty() && unit != "b") {
+    const std::size_t power = std::string_view("kmgt").find(unit[0]);
+    const std::string_view rest = std::string_view(unit).substr(1);
+    if (power == std::string_view::npos || (!rest.empty() && rest != "b" && rest != "ib")) {
+      return std::nullopt;
+    }
+    value *= std::pow(rest == "b" ? 1000.0 : 1024.0, static_cast<double>(power + 1));
+  }
+  if (!(value < 0x1p60)) return std::nullopt;
+  return static_cast<std::uint64_t>(std::llround(value));
 }
 
 }  // namespace doppler

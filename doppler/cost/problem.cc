@@ -9,6 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
+#include "doppler/cost/conflict.h"
 #include "doppler/cost/cost_model.h"
 #include "doppler/cost/measured_costs.h"
 
@@ -419,16 +420,7 @@ void Problem::build_constraints(const graph::Constraints& extra) {
   for (const auto& [unit, contains] : restricted) {
     const std::uint32_t set = intern(contains);
     if (allowed_sets_[set].devices.empty()) {
-      const NodeId node = units_[unit].front();
-      throw InfeasibleError(
-          fmt::format("node '{}'{} has no device left: its pins, forbidden devices and the devices "
-                      "that can run it "
-                      "exclude all of {}",
-                      graph_->node_name(node),
-                      units_[unit].size() > 1
-                          ? fmt::format(" (colocated with {} more)", units_[unit].size() - 1)
-                          : "",
-                      topology_->name()));
+      throw InfeasibleError(device_conflict(*this, unit, extra));
     }
     for (const NodeId node : units_[unit]) allowed_set_[node.index()] = set;
   }

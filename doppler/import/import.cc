@@ -11,11 +11,18 @@
 #include "doppler/base/file.h"
 #include "doppler/graph/graph_json.h"
 #include "doppler/import/archive.h"
+#include "doppler/import/chakra.h"
+#include "doppler/import/dagbench.h"
 #include "doppler/import/dot.h"
 #include "doppler/import/hlo.h"
+#include "doppler/import/kineto.h"
+#include "doppler/import/msr.h"
 #include "doppler/import/ncnn.h"
 #include "doppler/import/onnx.h"
+#include "doppler/import/pipedream.h"
 #include "doppler/import/published_text.h"
+#include "doppler/import/pytorch_trace.h"
+#include "doppler/import/wfformat.h"
 
 namespace doppler::import {
 namespace {
@@ -27,9 +34,7 @@ SavedGraph write_json(const graph::Graph& graph) {
   return {graph::write_graph_json(graph), {}};
 }
 bool is_ours(const Content& content) {
-  // What is no JSON after all is for our reader to say, with the place.
-  return content.json.string("format").starts_with("doppler.") ||
-         (content.is_json && content.json.damaged());
+  return content.json.string("format").starts_with("doppler.");
 }
 
 // Every format: one line each, those that are sure of themselves first.
@@ -37,10 +42,17 @@ constexpr Format kFormats[] = {
     {"onnx", "ONNX models", is_onnx, read_onnx},
     {"hlo", "XLA's HLO as text", is_hlo, read_hlo},
     {"ncnn", "ncnn's .param files", is_ncnn, read_ncnn},
+    {"json", "our own, which holds everything", is_ours, read_json, write_json},
+    {"dot", "Graphviz", is_dot, read_dot, write_dot},
+    {"msr", "Microsoft's DNN partitioning benchmark", is_msr, read_msr},
+    {"pipedream", "profiles of PipeDream", is_pipedream, read_pipedream},
+    {"chakra", "Chakra execution traces, protobuf or JSON", is_chakra, read_chakra},
+    {"pytorch-et", "PyTorch execution traces", is_pytorch_trace, read_pytorch_trace},
+    {"kineto", "traces of the PyTorch profiler", is_kineto, read_kineto},
+    {"wfformat", "workflows of WfCommons", is_wfformat, read_wfformat},
+    {"dagbench", "instances of DAGBench and SAGA", is_dagbench, read_dagbench},
     {"text", "the published DOPPLER graphs", is_published_text, read_published_text,
      write_published_text},
-    {"dot", "Graphviz", is_dot, read_dot, write_dot},
-    {"json", "our own, which holds everything", is_ours, read_json, write_json},
 };
 
 }  // namespace
@@ -89,6 +101,8 @@ const Format& recognise(std::string_view bytes) {
   for (const Format& format : kFormats) {
     if (format.recognises(content)) return format;
   }
+  // What is no JSON after all is for our reader to say, with the place.
+  if (content.is_json && content.json.damaged()) return format_by_name("json");
   throw InputError(
       fmt::format("not a graph in a format that is read here ({}); --format names one where it is",
                   format_names()));

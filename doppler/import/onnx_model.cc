@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/base/utf8.h"
 #include "doppler/import/protobuf_reader.h"
 
 namespace doppler::import {
@@ -16,6 +17,13 @@ constexpr std::size_t kMaxList = 10'000'000;  // numbers in an attribute
 constexpr std::size_t kMaxNodes = 5'000'000;
 constexpr int kMaxGraphDepth = 16;
 constexpr double kMaxElements = 1e18;  // no tensor of any machine
+
+// Names go into files and messages, which are UTF-8.
+std::string_view name_in(ProtobufReader& in) {
+  const std::string_view name = in.string();
+  if (valid_utf8_prefix(name) != name.size()) in.fail("a name that is not UTF-8");
+  return name;
+}
 
 class OnnxParser {
  public:
@@ -70,7 +78,7 @@ class OnnxParser {
           graph.nodes.push_back(parse_node(in.message(), depth));
           break;
         case 2:
-          graph.name = in.string();
+          graph.name = name_in(in);
           break;
         case 5:
           graph.initializers.push_back(parse_tensor(in.message()));
@@ -101,22 +109,22 @@ class OnnxParser {
     while (in.next()) {
       switch (in.field()) {
         case 1:
-          node.inputs.push_back(in.string());
+          node.inputs.push_back(name_in(in));
           break;
         case 2:
-          node.outputs.push_back(in.string());
+          node.outputs.push_back(name_in(in));
           break;
         case 3:
-          node.name = in.string();
+          node.name = name_in(in);
           break;
         case 4:
-          node.op = in.string();
+          node.op = name_in(in);
           break;
         case 5:
           node.attributes.push_back(parse_attribute(in.message(), depth));
           break;
         case 7:
-          node.domain = in.string();
+          node.domain = name_in(in);
           break;
         default:
           in.skip();
@@ -174,19 +182,19 @@ class OnnxParser {
     while (in.next()) {
       switch (in.field()) {
         case 1:
-          function.name = in.string();
+          function.name = name_in(in);
           break;
         case 4:
-          function.inputs.push_back(in.string());
+          function.inputs.push_back(name_in(in));
           break;
         case 5:
-          function.outputs.push_back(in.string());
+          function.outputs.push_back(name_in(in));
           break;
         case 7:
           function.nodes.push_back(parse_node(in.message(), 0));
           break;
         case 10:
-          function.domain = in.string();
+          function.domain = name_in(in);
           break;
         default:
           in.skip();
@@ -228,7 +236,7 @@ class OnnxParser {
           });
           break;
         case 8:
-          tensor.name = in.string();
+          tensor.name = name_in(in);
           break;
         case 9:
           raw = in.string();
@@ -341,7 +349,7 @@ class OnnxParser {
     OnnxValueInfo value;
     while (in.next()) {
       if (in.field() == 1) {
-        value.name = in.string();
+        value.name = name_in(in);
       } else if (in.field() == 2) {
         parse_type(in.message(), value);
       } else {
@@ -391,7 +399,7 @@ class OnnxParser {
           const std::int64_t size = part.integer();
           if (size >= 0) dimension.size = size;  // some exporters write -1 for an open one
         } else if (part.field() == 2) {
-          dimension.name = part.string();
+          dimension.name = name_in(part);
         } else {
           part.skip();
         }

@@ -8,6 +8,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
+#include "doppler/cost/conflict.h"
 
 namespace doppler::place {
 namespace {
@@ -314,6 +315,11 @@ std::string FitGauge::explain() const {
 
 Repair repair_memory(const cost::Problem& problem, Placement placement, std::uint64_t seed) {
   if (!problem.memory_can_bind()) return {.placement = std::move(placement)};
+  if (std::string proof = cost::memory_conflict(problem); !proof.empty()) {
+    FitGauge gauge(problem);
+    const double excess = gauge.excess_bytes(placement);
+    return {std::move(placement), excess, "none can: " + std::move(proof)};
+  }
   return MemoryRepair(problem, seed).run(std::move(placement));
 }
 

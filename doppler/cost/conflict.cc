@@ -1,0 +1,285 @@
+#include "doppler/cost/conflict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doppler/base/units.h"
+#include "doppler/cost/problem.h"
+
+namespace doppler::cost {
+
+std::vector<std::size_t> smallest_conflict(std::span<const Demand> demands, std::size_t devices) {
+  const auto leaves_none = [&](std::span<const std::size_t> chosen) {
+    for (std::size_t d = 0; d < devices; ++d) {
+      if (std::none_of(chosen.begin(), chosen.end(),
+                       [&](std::size_t i) { return demands[i].excludes[d] != 0; })) {
+        return false;
+      }
+    }
+    return true;
+  };
+  for (std::size_t i = 0; i < demands.size(); ++i) {
+    if (const std::size_t one[] = {i}; leaves_none(one)) return {i};
+  }
+  constexpr std::size_t kMostPairs = 2'000;  // demands among which all pairs are tried
+  const std::size_t tried = std::min(demands.size(), kMostPairs);
+  for (std::size_t i = 0; i < tried; ++i) {
+    for (std::size_t j = i + 1; j < tried; ++j) {
+      if (const std::size_t two[] = {i, j}; leaves_none(two)) return {i, j};
+    }
+  }
+  std::vector<std::size_t> chosen;
+  std::vector<std::uint8_t> excluded(devices, 0);
+  while (!leaves_none(chosen)) {
+    std::size_t best = 0, most = 0;
+    for (std::size_t i = 0; i < demands.size(); ++i) {
+      std::size_t gain = 0;
+      for (std::size_t d = 0; d < devices; ++d) gain += demands[i].excludes[d] && !excluded[d];
+      if (gain > most) {
+        most = gain;
+        best = i;
+      }
+    }
+    if (most == 0) return chosen;
+    chosen.push_back(best);
+    for (std::size_t d = 0; d < devices; ++d) excluded[d] |= demands[best].excludes[d];
+  }
+  for (std::size_t i = 0; i < chosen.size();) {
+    std::vector<std::size_t> fewer = chosen;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (leaves_none(fewer)) {
+      chosen = std::move(fewer);
+    } else {
+      ++i;
+    }
+  }
+  return chosen;
+}
+
+std::string conflict_in_words(std::span<const Demand> demands,
+                              std::span<const std::size_t> conflict,
+                              const std::vector<std::string>& names) {
+  constexpr std::size_t kMostNamed = 6;
+  std::string text;
+  NodeId last;
+  for (std::size_t i = 0; i < conflict.size(); ++i) {
+    if (i == kMostNamed) return text + fmt::format(" and {} more", conflict.size() - i);
+    const Demand& demand = demands[conflict[i]];
+    if (i == 0) {
+      text = fmt::format("'{}' {}", names[i], demand.words);
+    } else if (demand.node == last) {
+      text += fmt::format(" and {}", demand.words);
+    } else {
+      text += fmt::format("{} colocated with '{}', which {}", i == 1 ? " and" : ",", names[i],
+                          demand.words);
+    }
+    last = demand.node;
+  }
+  return text;
+}
+
+namespace {
+
+struct Need {
+  std::vector<TensorId> tensors;  // distinct, largest first
+  double bytes = 0.0;
+};
+
+Need sum_of(const Problem& problem, std::vector<TensorId> tensors) {
+  std::sort(tensors.begin(), tensors.end());
+  tensors.erase(std::unique(tensors.begin(), tensors.end()), tensors.end());
+  std::erase_if(tensors, [&](TensorId tensor) { return problem.bytes(tensor) <= 0.0; });
+  std::stable_sort(tensors.begin(), tensors.end(),
+                   [&](TensorId a, TensorId b) { return problem.bytes(a) > problem.bytes(b); });
+  Need need{std::move(tensors)};
+  for (const TensorId tensor : need.tensors) need.bytes += problem.bytes(tensor);
+  return need;
+}
+
+// Only as many as it takes to pass the capacity.
+void shrink(const Problem& problem, double capacity, Need& need) {
+  double bytes = 0.0;
+  std::size_t count = 0;
+  while (count < need.tensors.size() && bytes <= capacity) {
+    bytes += problem.bytes(need.tensors[count++]);
+  }
+  need.tensors.resize(count);
+  need.bytes = bytes;
+}
+
+std::string in_words(const Problem& problem, const Need& need, const std::string& where) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kMostNamed, need.tensors.size()); ++i) {
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", problem.graph().tensor_name(need.tensors[i]));
+  }
+  if (need.tensors.size() > kMostNamed) names += ", …";
+  const bool one = need.tensors.size() == 1;
+  return fmt::format("{} ({}) need{} {} {}",
+                     one ? "this tensor" : fmt::format("these {} tensors", need.tensors.size()),
+                     names, one ? "s" : "", format_bytes(need.bytes), where);
+}
+
+// The most that any device of the unit has.
+double largest_capacity(const Problem& problem, NodeId node) {
+  double largest = 0.0;
+  for (const DeviceId device : problem.allowed_devices(node)) {
+    largest = std::max(largest, problem.capacity_bytes(device));
+  }
+  return largest;
+}
+
+// What the device must hold at any time: parameters of units that may go nowhere else, and those
+// at home there.
+std::string overfull_device(const Problem& problem) {
+  const graph::Graph& graph = problem.graph();
+  std::vector<std::vector<TensorId>> held(problem.device_count());
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const TensorId tensor = TensorId::of(t);
+    if (graph.role(tensor) != graph::TensorRole::kParameter) continue;
+    if (problem.home(tensor).valid()) held[problem.home(tensor).index()].push_back(tensor);
+    for (const NodeId reader : graph.consumers(tensor)) {
+      const auto devices = problem.allowed_devices(reader);
+      // A parameter with a home reaches others only for a while.
+      if (devices.size() == 1 && !problem.home(tensor).valid()) {
+        held[devices[0].index()].push_back(tensor);
+      }
+    }
+  }
+  for (std::size_t d = 0; d < held.size(); ++d) {
+    const double capacity = problem.capacity_bytes(DeviceId::of(d));
+    Need need = sum_of(problem, std::move(held[d]));
+    if (need.bytes <= capacity) continue;
+    shrink(problem, capacity, need);
+    const std::string& name = problem.topology().device(DeviceId::of(d)).name;
+    return in_words(problem, need,
+                    fmt::format("on {}, which has {}", name, format_bytes(capacity)));
+  }
+  return {};
+}
+
+// What a node needs while it runs, and what a unit's parameters need all the time.
+std::string overfull_unit(const Problem& problem) {
+  const graph::Graph& graph = problem.graph();
+  for (std::uint32_t u = 0; u < problem.unit_count(); ++u) {
+    const auto unit = problem.unit(u);
+    const double capacity = largest_capacity(problem, unit.front());
+    std::vector<TensorId> parameters;
+    for (const NodeId node : unit) {
+      std::vector<TensorId> tensors;
+      for (const TensorId tensor : graph.inputs(node)) {
+        tensors.push_back(tensor);
+        if (graph.role(tensor) == graph::TensorRole::kParameter && !problem.home(tensor).valid()) {
+          parameters.push_back(tensor);
+        }
+      }
+      for (const TensorId tensor : graph.outputs(node)) {
+        if (!graph.updates(tensor).valid()) tensors.push_back(tensor);
+      }
+      Need need = sum_of(problem, std::move(tensors));
+      if (need.bytes > capacity) {
+        shrink(problem, capacity, need);
+        return in_words(problem, need,
+                        fmt::format("at once for '{}', whose largest device has {}",
+                                    graph.node_name(node), format_bytes(capacity)));
+      }
+    }
+    Need need = sum_of(problem, std::move(parameters));
+    if (need.bytes > capacity) {
+      shrink(problem, capacity, need);
+      return in_words(
+          problem, need,
+          fmt::format("for '{}' and {} nodes colocated with it, whose largest device "
+                      "has {}",
+                      graph.node_name(unit.front()), unit.size() - 1, format_bytes(capacity)));
+    }
+  }
+  return {};
+}
+
+// Every parameter that is read is somewhere.
+std::string overfull_machine(const Problem& problem) {
+  const graph::Graph& graph = problem.graph();
+  std::vector<TensorId> parameters;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const TensorId tensor = TensorId::of(t);
+    if (graph.role(tensor) == graph::TensorRole::kParameter && !graph.consumers(tensor).empty()) {
+      parameters.push_back(tensor);
+    }
+  }
+  double capacity = 0.0;
+  for (std::size_t d = 0; d < problem.device_count(); ++d) {
+    capacity += problem.capacity_bytes(DeviceId::of(d));
+  }
+  const Need need = sum_of(problem, std::move(parameters));
+  if (need.bytes <= capacity) return {};
+  return fmt::format("the {} parameters need {}, and all devices together have {}",
+                     need.tensors.size(), format_bytes(need.bytes), format_bytes(capacity));
+}
+
+}  // namespace
+
+std::string device_conflict(const Problem& problem, std::uint32_t unit,
+                            const graph::Constraints& extra) {
+  const graph::Graph& graph = problem.graph();
+  const device::Topology& topology = problem.topology();
+  const std::size_t devices = problem.device_count();
+  std::vector<Demand> demands;
+  const auto demand = [&](NodeId node, std::string words, const auto& excludes) {
+    Demand& added = demands.emplace_back(Demand{node, std::move(words), {}});
+    for (std::size_t d = 0; d < devices; ++d) added.excludes.push_back(excludes(d));
+  };
+  const auto pinned = [&](NodeId node, std::string words, std::string_view name) {
+    const auto device = topology.find_device(name);
+    demand(node, std::move(words), [&](std::size_t d) { return device && d != device->index(); });
+  };
+  for (const auto* constraints : {&graph.constraints(), &extra}) {
+    for (const auto& entry : constraints->pins) {
+      if (problem.unit_of(entry.node) != unit) continue;
+      pinned(entry.node, fmt::format("is pinned to {}", entry.device), entry.device);
+    }
+  }
+  for (const NodeId node : problem.unit(unit)) {
+    for (const TensorId tensor : graph.outputs(node)) {
+      const TensorId parameter = graph.updates(tensor);
+      if (!parameter.valid() || !problem.home(parameter).valid()) continue;
+      const std::string& name = topology.device(problem.home(parameter)).name;
+      pinned(node, fmt::format("updates '{}', at home on {}", graph.tensor_name(parameter), name),
+             name);
+    }
+    const double* row = problem.compute_row(node);
+    if (std::any_of(row, row + problem.column_count(),
+                    [](double time) { return time == kInfinity; })) {
+      std::string kinds;
+      for (std::size_t k = 0; k < problem.column_count(); ++k) {
+        if (row[k] == kInfinity) kinds += (kinds.empty() ? "" : ", ") + topology.kinds()[k].name;
+      }
+      demand(node, "cannot run on " + kinds,
+             [&](std::size_t d) { return row[problem.column(DeviceId::of(d))] == kInfinity; });
+    }
+  }
+  for (const auto* constraints : {&graph.constraints(), &extra}) {
+    for (const auto& entry : constraints->forbids) {
+      if (problem.unit_of(entry.node) != unit) continue;
+      const auto device = topology.find_device(entry.device);
+      demand(entry.node, fmt::format("is forbidden on {}", entry.device),
+             [&](std::size_t d) { return device && d == device->index(); });
+    }
+  }
+  const auto conflict = smallest_conflict(demands, devices);
+  std::vector<std::string> names;
+  for (const std::size_t i : conflict) names.emplace_back(graph.node_name(demands[i].node));
+  return fmt::format("no device of {} is left: {}", topology.name(),
+                     conflict_in_words(demands, conflict, names));
+}
+
+std::string memory_conflict(const Problem& problem) {
+  if (!problem.memory_can_bind()) return {};
+  for (const auto check : {overfull_device, overfull_unit, overfull_machine}) {
+    if (std::string found = check(problem); !found.empty()) return found;
+  }
+  return {};
+}
+
+}  // namespace doppler::cost

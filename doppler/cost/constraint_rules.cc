@@ -1,0 +1,174 @@
+#include "doppler/cost/constraint_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "doppler/base/error.h"
+
+namespace doppler::cost {
+namespace {
+
+// Whether the set that begins after '[' contains c; sets `after` behind its ']'. Nothing where the
+// set has no end: then '[' stands for itself.
+std::optional<bool> set_contains(std::string_view pattern, std::size_t start, char c,
+                                 std::size_t& after) {
+  std::size_t i = start;
+  const bool negated = i < pattern.size() && (pattern[i] == '!' || pattern[i] == '^');
+  if (negated) ++i;
+  bool found = false;
+  for (bool first = true; i < pattern.size(); first = false) {
+    if (pattern[i] == ']' && !first) {
+      after = i + 1;
+      return found != negated;
+    }
+    char high = pattern[i];
+    const char low = pattern[i];
+    if (i + 2 < pattern.size() && pattern[i + 1] == '-' && pattern[i + 2] != ']') {
+      high = pattern[i + 2];
+      i += 2;
+    }
+    found |= low <= c && c <= high;
+    ++i;
+  }
+  return std::nullopt;
+}
+
+// Whether the pattern's element at `p` fits c; sets `after` behind it.
+bool element_fits(std::string_view pattern, std::size_t p, char c, std::size_t& after) {
+  after = p + 1;
+  if (pattern[p] == '?') return true;
+  if (pattern[p] == '[') {
+    if (const auto fits = set_contains(pattern, p + 1, c, after)) return *fits;
+    after = p + 1;
+  } else if (pattern[p] == '\\' && p + 1 < pattern.size()) {
+    after = p + 2;
+    return pattern[p + 1] == c;
+  }
+  return pattern[p] == c;
+}
+
+}  // namespace
+
+bool glob_matches(std::string_view pattern, std::string_view text) {
+  // Goes back to the last star only, so that the work is at most the product of the lengths.
+  std::size_t p = 0, t = 0;
+  std::optional<std::size_t> star;
+  std::size_t taken = 0;  // where the star's text ends
+  while (t < text.size()) {
+    std::size_t after = 0;
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = t;
+    } else if (p < pattern.size() && element_fits(pattern, p, text[t], after)) {
+      p = after;
+      ++t;
+    } else if (star) {
+      p = *star + 1;
+      t = ++taken;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+void ConstraintRules::append(const ConstraintRules& more) {
+  const auto add = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  add(pins, more.pins);
+  add(forbids, more.forbids);
+  add(colocate, more.colocate);
+  add(memory, more.memory);
+}
+
+namespace {
+
+class Resolver {
+ public:
+  Resolver(const graph::Graph& graph, const device::Topology& topology)
+      : graph_(graph), topology_(topology) {}
+
+  std::vector<NodeId> nodes(const std::string& pattern) const {
+    std::vector<NodeId> found;
+    for (std::size_t v = 0; v < graph_.node_count(); ++v) {
+      if (glob_matches(pattern, graph_.node_name(NodeId::of(v)))) found.push_back(NodeId::of(v));
+    }
+    if (found.empty()) {
+      throw ParameterError(
+          fmt::format("no node is called '{}'; `dopp graph convert` to .json lists "
+                      "the names",
+                      pattern));
+    }
+    return found;
+  }
+
+  // By device: whether the pattern fits.
+  std::vector<bool> devices(const std::string& pattern) const {
+    std::vector<bool> fits;
+    std::string known;
+    for (const device::Device& device : topology_.devices()) {
+      fits.push_back(glob_matches(pattern, device.name));
+      if (fits.size() <= kMostNamed) known += (known.empty() ? "" : ", ") + device.name;
+    }
+    if (std::find(fits.begin(), fits.end(), true) == fits.end()) {
+      throw ParameterError(fmt::format("{} has no device '{}' (it has {}{})", topology_.name(),
+                                       pattern, known, fits.size() > kMostNamed ? ", …" : ""));
+    }
+    return fits;
+  }
+
+  const std::string& name(std::size_t device) const { return topology_.devices()[device].name; }
+
+ private:
+  static constexpr std::size_t kMostNamed = 8;
+  const graph::Graph& graph_;
+  const device::Topology& topology_;
+};
+
+}  // namespace
+
+graph::Constraints resolve(const ConstraintRules& rules, const graph::Graph& graph,
+                           const device::Topology& topology) {
+  const Resolver resolver(graph, topology);
+  graph::Constraints constraints;
+  for (const auto& rule : rules.pins) {
+    const std::vector<bool> fits = resolver.devices(rule.devices);
+    const bool one = std::count(fits.begin(), fits.end(), true) == 1;
+    for (const NodeId node : resolver.nodes(rule.nodes)) {
+      for (std::size_t d = 0; d < fits.size(); ++d) {
+        if (one && fits[d]) constraints.pins.push_back({node, resolver.name(d)});
+        if (!one && !fits[d]) constraints.forbids.push_back({node, resolver.name(d)});
+      }
+    }
+  }
+  for (const auto& rule : rules.forbids) {
+    const std::vector<bool> fits = resolver.devices(rule.devices);
+    for (const NodeId node : resolver.nodes(rule.nodes)) {
+      for (std::size_t d = 0; d < fits.size(); ++d) {
+        if (fits[d]) constraints.forbids.push_back({node, resolver.name(d)});
+      }
+    }
+  }
+  for (const auto& patterns : rules.colocate) {
+    std::vector<NodeId>& group = constraints.colocated.emplace_back();
+    for (const std::string& pattern : patterns) {
+      const std::vector<NodeId> found = resolver.nodes(pattern);
+      group.insert(group.end(), found.begin(), found.end());
+    }
+    std::sort(group.begin(), group.end());
+    group.erase(std::unique(group.begin(), group.end()), group.end());
+  }
+  for (const auto& rule : rules.memory) {
+    const std::vector<bool> fits = resolver.devices(rule.devices);
+    for (std::size_t d = 0; d < fits.size(); ++d) {
+      if (fits[d]) constraints.memory.push_back({resolver.name(d), rule.bytes});
+    }
+  }
+  return constraints;
+}
+
+}  // namespace doppler::cost

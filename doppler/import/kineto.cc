@@ -1,0 +1,303 @@
+#include "doppler/import/kineto.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "doppler/base/file.h"
+#include "doppler/base/name_index.h"
+#include "doppler/import/foreign_json.h"
+#include "doppler/import/task_graph.h"
+#include "doppler/import/torch_ops.h"
+
+namespace doppler::import {
+namespace {
+
+constexpr double kSecondsPerMicro = 1e-6;
+
+struct Event {
+  std::string name;
+  std::uint32_t thread = 0;  // number of process and thread
+  double start = 0.0, micros = 0.0;
+  std::optional<double> external, correlation;
+  double input_bytes = 0.0;  // of the largest input
+  bool calls = false;        // other ops
+  bool launches = false;     // something on a GPU
+  double gpu_micros = 0.0;   // of what it launched
+  std::size_t at = 0;
+
+  double end() const { return start + micros; }
+};
+
+class KinetoReader {
+ public:
+  KinetoReader(const std::string& file, std::string_view text)
+      : file_(file), reader_(file, text), tasks_(file, text) {}
+
+  Imported read() {
+    if (reader_.peek() == JsonReader::Kind::kArray) {
+      read_array(reader_, [&] { read_event(); });
+    } else {
+      read_object(reader_, [&](std::string_view key) {
+        if (key != "traceEvents" || reader_.peek() != JsonReader::Kind::kArray) return false;
+        read_array(reader_, [&] { read_event(); });
+        return true;
+      });
+    }
+    reader_.finish();
+    nest();
+    const std::size_t unclaimed = give_gpu_time();
+    const std::size_t all = ops_.size();
+    keep();
+    if (ops_.empty())
+      reader_.fail_at(0, "a trace without operators (events of 'cpu_op' or 'kernel')");
+    add_nodes();
+    Imported imported{.graph = std::move(tasks_).build(file_stem(file_))};
+    auto& notes = imported.notes;
+    notes.push_back(
+        "the trace has no tensors: ops of one thread are taken to need each other in their order");
+    if (ops_.size() < all) {
+      notes.push_back(fmt::format("{} of {} ops only call others{} and are left out",
+                                  all - ops_.size(), all,
+                                  gpu_.empty() ? "" : " or start nothing on a GPU"));
+    }
+    if (unclaimed > 0) {
+      notes.push_back(fmt::format("{} GPU events belong to no op and are left out", unclaimed));
+    }
+    if (unsized_ > 0) {
+      notes.push_back(fmt::format(
+          "{} ops have no shapes of inputs: 0 bytes reach them (record_shapes=True has them)",
+          unsized_));
+    } else {
+      notes.push_back("what one op gives the next has the size of that one's largest input");
+    }
+    notes.push_back("durations are as traced, whatever the kind of device");
+    return imported;
+  }
+
+ private:
+  void read_event() {
+    if (reader_.peek() != JsonReader::Kind::kObject) return reader_.skip_value();
+    if (++events_ > kMaxForeignNodes) reader_.fail("too many events");
+    Event event;
+    std::string phase, category, process, thread;
+    event.at = reader_.value_position();
+    read_object(reader_, [&](std::string_view key) {
+      const auto kind = reader_.peek();
+      const bool simple = kind == JsonReader::Kind::kString || kind == JsonReader::Kind::kNumber;
+      if (key == "args" && kind == JsonReader::Kind::kObject) {
+        read_arguments(event);
+      } else if (!simple) {
+        return false;
+      } else if (key == "ph") {
+        phase = read_identifier(reader_);
+      } else if (key == "cat") {
+        category = read_identifier(reader_);
+      } else if (key == "name") {
+        event.name = read_identifier(reader_);
+      } else if (key == "pid") {
+        process = read_identifier(reader_);
+      } else if (key == "tid") {
+        thread = read_identifier(reader_);
+      } else if (key == "ts") {
+        event.start = read_number(reader_);
+      } else if (key == "dur") {
+        event.micros = read_quantity(reader_, key);
+      } else {
+        return false;
+      }
+      return true;
+    });
+    if (phase != "X") return;
+    event.thread = threads_.add(fmt::format("{} {}", process, thread)).number;
+    std::transform(category.begin(), category.end(), category.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c; });
+    if (category == "cpu_op" || category == "operator") {
+      ops_.push_back(std::move(event));
+    } else if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset") {
+      gpu_.push_back(std::move(event));
+    } else if (category == "cuda_runtime" || category == "cuda_driver" || category == "runtime") {
+      if (event.correlation) calls_.push_back(std::move(event));
+    }
+  }
+
+  void read_arguments(Event& event) {
+    std::vector<double> elements;
+    std::vector<std::string> types;
+    read_object(reader_, [&](std::string_view key) {
+      const auto kind = reader_.peek();
+      if ((key == "External id" || key == "external id") && kind == JsonReader::Kind::kNumber) {
+        event.external = reader_.number();
+      } else if (key == "correlation" && kind == JsonReader::Kind::kNumber) {
+        event.correlation = reader_.number();
+      } else if ((key == "Input Dims" || key == "Input dims") && kind == JsonReader::Kind::kArray) {
+        read_array(reader_, [&] { elements.push_back(read_elements()); });
+      } else if (key == "Input type" && kind == JsonReader::Kind::kArray) {
+        read_array(reader_, [&] {
+          const bool text = reader_.peek() == JsonReader::Kind::kString;
+          types.push_back(text ? reader_.string() : std::string());
+          if (!text) reader_.skip_value();
+        });
+      } else {
+        return false;
+      }
+      return true;
+    });
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      const double size = i < types.size() ? torch_type_bytes(types[i]) : 4.0;
+      event.input_bytes = std::max(event.input_bytes, elements[i] * size);
+    }
+  }
+
+  // The elements of one input: [2, 3] has 6, [] (a scalar) none; lists of tensors add up.
+  double read_elements() {
+    if (reader_.peek() != JsonReader::Kind::kArray) {
+      reader_.skip_value();
+      return 0.0;
+    }
+    double shape = 1.0, lists = 0.0;
+    bool sizes = false;
+    read_array(reader_, [&] {
+      if (reader_.peek() == JsonReader::Kind::kNumber) {
+        shape *= std::max(reader_.number(), 0.0);
+        sizes = true;
+      } else {
+        lists += read_elements();
+      }
+    });
+    const double all = lists + (sizes ? shape : 0.0);
+    return all < 1e18 ? all : 0.0;  // no such tensor
+  }
+
+  // Which op is inside which: on one thread they nest.
+  void nest() {
+    std::stable_sort(ops_.begin(), ops_.end(), [](const Event& a, const Event& b) {
+      if (a.thread != b.thread) return a.thread < b.thread;
+      return a.start != b.start ? a.start < b.start : a.micros > b.micros;
+    });
+    std::vector<std::size_t> open;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      while (!open.empty() && (ops_[open.back()].thread != ops_[i].thread ||
+                               ops_[open.back()].end() <= ops_[i].start)) {
+        open.pop_back();
+      }
+      if (!open.empty()) ops_[open.back()].calls = true;
+      open.push_back(i);
+    }
+  }
+
+  // Gives what ran on a GPU to the op that started it: the one that it names, or the innermost
+  // around the call with the same correlation. Returns how many found none.
+  std::size_t give_gpu_time() {
+    std::unordered_map<double, std::size_t> by_external, by_call;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (ops_[i].external) by_external[*ops_[i].external] = i;  // the innermost comes last
+    }
+    for (const Event& call : calls_) {
+      if (const auto op = innermost(call)) by_call.emplace(*call.correlation, *op);
+    }
+    std::size_t unclaimed = 0;
+    for (const Event& event : gpu_) {
+      std::optional<std::size_t> op;
+      if (event.external) {
+        if (const auto found = by_external.find(*event.external); found != by_external.end()) {
+          op = found->second;
+        }
+      }
+      if (!op && event.correlation) {
+        if (const auto found = by_call.find(*event.correlation); found != by_call.end()) {
+          op = found->second;
+        }
+      }
+      if (!op) {
+        ++unclaimed;
+        continue;
+      }
+      ops_[*op].launches = true;
+      ops_[*op].gpu_micros += event.micros;
+    }
+    return unclaimed;
+  }
+
+  std::optional<std::size_t> innermost(const Event& call) const {
+    // The last op of the thread that starts before the call; ops before it may contain it.
+    const auto after =
+        std::upper_bound(ops_.begin(), ops_.end(), call, [](const Event& a, const Event& b) {
+          return a.thread != b.thread ? a.thread < b.thread : a.start < b.start;
+        });
+    constexpr int kMostSteps = 64;  // siblings that ended before
+    int steps = 0;
+    for (auto op = after; op != ops_.begin() && steps < kMostSteps; ++steps) {
+      --op;
+      if (op->thread != call.thread) break;
+      if (op->end() >= call.end()) return static_cast<std::size_t>(op - ops_.begin());
+    }
+    return std::nullopt;
+  }
+
+  void keep() {
+    const bool on_gpu =
+        std::any_of(ops_.begin(), ops_.end(), [](const Event& op) { return op.launches; });
+    if (ops_.empty()) {  // a trace of kernels alone
+      ops_ = gpu_;
+      std::stable_sort(ops_.begin(), ops_.end(), [](const Event& a, const Event& b) {
+        return a.thread != b.thread ? a.thread < b.thread : a.start < b.start;
+      });
+      return;
+    }
+    std::erase_if(ops_, [&](const Event& op) { return on_gpu ? !op.launches : op.calls; });
+  }
+
+  // Chains, one for each thread; a thread begins after what had ended by then.
+  void add_nodes() {
+    for (const Event& op : ops_) {
+      tasks_.add({.name = op.name,
+                  .op = op.name,
+                  .time = (op.launches ? op.gpu_micros : op.micros) * kSecondsPerMicro},
+                 op.at);
+      unsized_ += op.input_bytes <= 0.0;
+    }
+    std::vector<std::uint32_t> by_end(ops_.size());
+    for (std::uint32_t i = 0; i < by_end.size(); ++i) by_end[i] = i;
+    std::stable_sort(by_end.begin(), by_end.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return ops_[a].end() < ops_[b].end();
+    });
+    for (std::uint32_t i = 0; i < ops_.size(); ++i) {
+      if (i > 0 && ops_[i - 1].thread == ops_[i].thread) {
+        tasks_.connect(NodeId(i - 1), NodeId(i), ops_[i].input_bytes);
+        continue;
+      }
+      const auto later = std::upper_bound(
+          by_end.begin(), by_end.end(), ops_[i].start,
+          [&](double start, std::uint32_t other) { return start < ops_[other].end(); });
+      if (later == by_end.begin()) continue;
+      const std::uint32_t before = *std::prev(later);
+      if (before != i && ops_[before].thread != ops_[i].thread) {
+        tasks_.connect(NodeId(before), NodeId(i), ops_[i].input_bytes);
+      }
+    }
+  }
+
+  const std::string& file_;
+  JsonReader reader_;
+  TaskGraph tasks_;
+  NameIndex threads_;
+  std::size_t events_ = 0, unsized_ = 0;
+  std::vector<Event> ops_, gpu_, calls_;
+};
+
+}  // namespace
+
+bool is_kineto(const Content& content) {
+  return content.json.has("traceEvents") || content.json.first_has("ph");
+}
+
+Imported read_kineto(const std::string& file, std::string_view text, const ImportOptions&) {
+  return KinetoReader(file, text).read();
+}
+
+}  // namespace doppler::import

@@ -1,0 +1,263 @@
+#include "doppler/import/msr.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "doppler/base/file.h"
+#include "doppler/import/foreign_json.h"
+#include "doppler/import/task_graph.h"
+
+namespace doppler::import {
+namespace {
+
+// The files do not name the unit; the paper's times are milliseconds.
+constexpr double kSecondsPerUnit = 1e-3;
+// Explicit routes between accelerators are one for each pair.
+constexpr std::size_t kMostAccelerators = 256;
+constexpr std::size_t kMostCpus = 1024;
+// Sizes / costs of edges that agree this well are one bandwidth.
+constexpr double kSameBandwidth = 1e-3;
+
+struct Layer {
+  std::string name, id;
+  double cpu = 0.0, accelerator = 0.0, bytes = 0.0;
+  bool on_accelerator = true, backward = false;
+  std::optional<double> color;
+  std::size_t at = 0;
+};
+struct Link {
+  std::string from, to;
+  double cost = 0.0;
+  std::optional<double> bytes;
+  std::size_t at = 0;
+};
+
+class MsrReader {
+ public:
+  MsrReader(const std::string& file, std::string_view text)
+      : file_(file), reader_(file, text), tasks_(file, text) {}
+
+  Imported read() {
+    read_object(reader_, [&](std::string_view key) {
+      if (key == "maxSizePerFPGA") {
+        memory_ = read_quantity(reader_, key);
+      } else if (key == "maxFPGAs") {
+        accelerators_ = count(key, kMostAccelerators);
+      } else if (key == "maxCPUs") {
+        cpus_ = count(key, kMostCpus);
+      } else if (key == "nodes") {
+        read_array(reader_, [&] { read_node(); });
+      } else if (key == "edges") {
+        read_array(reader_, [&] { read_edge(); });
+      } else {
+        return false;
+      }
+      return true;
+    });
+    reader_.finish();
+    add_nodes();
+    add_edges();
+    Imported imported{.graph = std::move(tasks_).build(file_stem(file_))};
+    imported.notes.push_back("latencies and costs are taken for milliseconds");
+    if (unsupported_ > 0) {
+      imported.notes.push_back(fmt::format("{} nodes run on CPUs only", unsupported_));
+    }
+    if (guessed_bytes_ > 0) {
+      imported.notes.push_back(fmt::format(
+          "{} edges have a cost and no size: a bandwidth of {:.3g} B/s is taken for granted",
+          guessed_bytes_, bandwidth_));
+    }
+    if (accelerators_ + cpus_ > 0) imported.machine = machine();
+    return imported;
+  }
+
+ private:
+  std::size_t count(std::string_view key, std::size_t most) {
+    const double value = read_quantity(reader_, key);
+    if (value != std::floor(value) || value > static_cast<double>(most)) {
+      reader_.fail(fmt::format("{} must be an integer up to {}", key, most));
+    }
+    return static_cast<std::size_t>(value);
+  }
+
+  void read_node() {
+    if (layers_.size() == kMaxForeignNodes) reader_.fail("too many nodes");
+    Layer layer;
+    bool has_accelerator = false, has_cpu = false;
+    layer.at = reader_.value_position();
+    read_object(reader_, [&](std::string_view key) {
+      if (key == "id") {
+        layer.id = read_identifier(reader_);
+      } else if (key == "name") {
+        layer.name = read_identifier(reader_);
+      } else if (key == "cpuLatency") {
+        layer.cpu = read_quantity(reader_, key) * kSecondsPerUnit;
+        has_cpu = true;
+      } else if (key == "fpgaLatency") {
+        layer.accelerator = read_quantity(reader_, key) * kSecondsPerUnit;
+        has_accelerator = true;
+      } else if (key == "supportedOnFpga") {
+        layer.on_accelerator = read_flag(reader_);
+      } else if (key == "isBackwardNode") {
+        layer.backward = read_flag(reader_);
+      } else if (key == "size") {
+        layer.bytes = read_quantity(reader_, key);
+      } else if (key == "colorClass" && reader_.peek() == JsonReader::Kind::kNumber) {
+        layer.color = reader_.number();
+      } else {
+        return false;
+      }
+      return true;
+    });
+    if (layer.id.empty()) reader_.fail_at(layer.at, "a node without 'id'");
+    if (!has_cpu) reader_.fail_at(layer.at, "a node without 'cpuLatency'");
+    layer.on_accelerator = layer.on_accelerator && has_accelerator;
+    layers_.push_back(std::move(layer));
+  }
+
+  void read_edge() {
+    if (links_.size() == kMaxForeignEdges) reader_.fail("too many edges");
+    Link link;
+    link.at = reader_.value_position();
+    read_object(reader_, [&](std::string_view key) {
+      if (key == "sourceId") {
+        link.from = read_identifier(reader_);
+      } else if (key == "destId") {
+        link.to = read_identifier(reader_);
+      } else if (key == "cost") {
+        link.cost = read_quantity(reader_, key) * kSecondsPerUnit;
+      } else if (key == "size") {
+        link.bytes = read_quantity(reader_, key);
+      } else {
+        return false;
+      }
+      return true;
+    });
+    links_.push_back(std::move(link));
+  }
+
+  // What a node takes up on its device stays there from start to end, as the benchmark counts it.
+  void add_nodes() {
+    std::map<double, std::vector<NodeId>> classes;
+    for (const Layer& layer : layers_) {
+      graph::NodeSpec spec{.name = layer.name.empty() ? "node" + layer.id : layer.name,
+                           .op = layer.backward ? "backward" : "forward"};
+      spec.times_by_kind.emplace_back("cpu", layer.cpu);
+      if (layer.on_accelerator) spec.times_by_kind.emplace_back("accelerator", layer.accelerator);
+      unsupported_ += !layer.on_accelerator;
+      const NodeId node = tasks_.add(std::move(spec), layer.at);
+      if (!node_of_.emplace(layer.id, node).second) {
+        reader_.fail_at(layer.at, fmt::format("the id {} stands twice", layer.id));
+      }
+      if (layer.color) classes[*layer.color].push_back(node);
+      if (layer.bytes > 0.0) {
+        tasks_.add_parameter(fmt::format("{}.memory", layer.name.empty() ? layer.id : layer.name),
+                             layer.bytes, {node});
+      }
+    }
+    for (auto& [color, nodes] : classes) tasks_.colocate(std::move(nodes));
+  }
+
+  void add_edges() {
+    double sizes = 0.0, costs = 0.0;
+    for (const Link& link : links_) {
+      if (!link.bytes || link.cost <= 0.0) continue;
+      sizes += *link.bytes;
+      costs += link.cost;
+    }
+    if (sizes > 0.0 && std::isfinite(sizes / costs)) bandwidth_ = sizes / costs;
+    for (Link& link : links_) {
+      if (!link.bytes) {
+        link.bytes = link.cost * bandwidth_;
+        ++guessed_bytes_;
+      }
+      one_bandwidth_ &= std::abs(*link.bytes - link.cost * bandwidth_) <=
+                        kSameBandwidth * std::max(*link.bytes, 1.0);
+      tasks_.connect(node(link.from, link.at), node(link.to, link.at), link.bytes, link.cost);
+    }
+  }
+
+  NodeId node(const std::string& id, std::size_t at) const {
+    const auto found = node_of_.find(id);
+    if (found == node_of_.end()) reader_.fail_at(at, fmt::format("there is no node {}", id));
+    return found->second;
+  }
+
+  // Accelerators reach the host's memory over a link each, and each other over two of them; CPU
+  // cores share that memory.
+  device::TopologySpec machine() const {
+    device::TopologySpec spec;
+    spec.name = "file";
+    spec.description =
+        fmt::format("{} accelerators of {:.4g} GB and {} CPU cores, as the file says",
+                    accelerators_, memory_ / 1e9, cpus_);
+    spec.kinds = {{.name = "accelerator", .device_class = device::DeviceClass::kAccelerator},
+                  {.name = "cpu", .device_class = device::DeviceClass::kCpu}};
+    spec.groups = {{.name = "host"}};
+    constexpr std::uint32_t kMany = 1u << 30;  // as many transfers at once as there are
+    // Where sizes and costs do not go together, only the costs count.
+    const auto rate = [&](double factor) {
+      return one_bandwidth_ ? std::optional(bandwidth_ * factor) : std::nullopt;
+    };
+    constexpr double kNoTime = 1e6;  // that much faster than a link
+    spec.channels = {{.name = "memory", .bandwidth = rate(kNoTime), .capacity = kMany},
+                     {.name = "through-memory", .bandwidth = rate(0.5), .capacity = kMany}};
+    const std::vector<ChannelId> memory{ChannelId(0)};
+    for (std::size_t a = 0; a < accelerators_; ++a) {
+      const ChannelId up = ChannelId::of(spec.channels.size());
+      spec.channels.push_back({.name = fmt::format("acc{}-out", a), .bandwidth = rate(1.0)});
+      const ChannelId down = ChannelId::of(spec.channels.size());
+      spec.channels.push_back({.name = fmt::format("acc{}-in", a), .bandwidth = rate(1.0)});
+      spec.devices.push_back({.name = fmt::format("acc{}", a),
+                              .kind = 0,
+                              .memory_bytes = memory_ < 1e18 ? static_cast<std::uint64_t>(memory_)
+                                                             : device::kUnlimitedMemory,
+                              .egress = {up},
+                              .ingress = {down}});
+    }
+    for (std::size_t from = 0; from < accelerators_; ++from) {
+      for (std::size_t to = 0; to < accelerators_; ++to) {
+        if (from == to) continue;
+        spec.routes.push_back({.from = DeviceId::of(from),
+                               .to = DeviceId::of(to),
+                               .channels = {spec.devices[from].egress[0], ChannelId(1),
+                                            spec.devices[to].ingress[0]}});
+      }
+    }
+    for (std::size_t c = 0; c < cpus_; ++c) {
+      spec.devices.push_back(
+          {.name = fmt::format("cpu{}", c), .kind = 1, .egress = memory, .ingress = memory});
+    }
+    return spec;
+  }
+
+  const std::string& file_;
+  JsonReader reader_;
+  TaskGraph tasks_;
+  double memory_ = 0.0;
+  std::size_t accelerators_ = 0, cpus_ = 0;
+  std::vector<Layer> layers_;
+  std::vector<Link> links_;
+  std::map<std::string, NodeId> node_of_;
+  double bandwidth_ = 2147483648.0;  // bytes/s: that of the benchmark's own files
+  bool one_bandwidth_ = true;
+  std::size_t unsupported_ = 0, guessed_bytes_ = 0;
+};
+
+}  // namespace
+
+bool is_msr(const Content& content) {
+  return content.json.has("maxSizePerFPGA") || content.json.first_has("nodes", "fpgaLatency");
+}
+
+Imported read_msr(const std::string& file, std::string_view text, const ImportOptions&) {
+  return MsrReader(file, text).read();
+}
+
+}  // namespace doppler::import

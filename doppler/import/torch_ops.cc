@@ -1,0 +1,92 @@
+#include "doppler/import/torch_ops.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace doppler::import {
+namespace {
+
+double product(const std::vector<double>& shape) {
+  double elements = 1.0;
+  for (const double size : shape) elements *= std::max(size, 0.0);
+  return elements;
+}
+
+bool is_view(std::string_view op) {
+  constexpr std::string_view kViews[] = {
+      "aten::view",      "aten::_unsafe_view",  "aten::reshape", "aten::t",
+      "aten::transpose", "aten::permute",       "aten::expand",  "aten::as_strided",
+      "aten::slice",     "aten::select",        "aten::squeeze", "aten::unsqueeze",
+      "aten::detach",    "aten::alias",         "aten::split",   "aten::chunk",
+      "aten::narrow",    "aten::unbind",        "aten::empty",   "aten::empty_strided",
+      "aten::resize_",   "aten::_reshape_alias"};
+  return std::find(std::begin(kViews), std::end(kViews), op) != std::end(kViews);
+}
+
+// [.., m, k] x [.., k, n], the batch counted once.
+double matrix_product(const TensorShapes& inputs, std::size_t first) {
+  if (inputs.size() < first + 2) return 0.0;
+  const auto& a = inputs[first];
+  const auto& b = inputs[first + 1];
+  if (a.empty() || b.empty()) return 0.0;
+  const double columns = b.size() > 1 ? std::max(b.back(), 0.0) : 1.0;
+  return 2.0 * product(a) * columns;
+}
+
+}  // namespace
+
+double torch_flops(std::string_view op, const TensorShapes& inputs, double output_elements) {
+  if (is_view(op)) return 0.0;
+  double flops = 0.0;
+  if (op == "aten::mm" || op == "aten::bmm" || op == "aten::mv" || op == "aten::dot" ||
+      op == "aten::matmul") {
+    flops = matrix_product(inputs, 0);
+  } else if (op == "aten::addmm" || op == "aten::baddbmm" || op == "aten::_addmm_activation" ||
+             op == "aten::addmm_") {
+    flops = matrix_product(inputs, 1);
+  } else if (op == "aten::linear") {  // x [.., k], weights [n, k]
+    if (inputs.size() > 1 && inputs[1].size() == 2) {
+      flops = 2.0 * product(inputs[0]) * std::max(inputs[1][0], 0.0);
+    }
+  } else if (op.find("convolution_backward") != std::string_view::npos) {
+    // Gradient, input, weights: one pass for each of the two gradients.
+    if (inputs.size() > 2 && !inputs[2].empty() && inputs[2][0] > 0.0) {
+      flops = 4.0 * product(inputs[0]) * product(inputs[2]) / inputs[2][0];
+    }
+  } else if (op.find("conv") != std::string_view::npos) {
+    // Every result needs all weights of its channel.
+    if (inputs.size() > 1 && !inputs[1].empty() && inputs[1][0] > 0.0) {
+      flops = 2.0 * output_elements * product(inputs[1]) / inputs[1][0];
+    }
+  } else if (op.find("dot_product") != std::string_view::npos ||
+             op.find("_flash_attention") != std::string_view::npos) {
+    // Queries and keys [.., s, d]: two products of s x d x s for each head.
+    if (inputs.size() > 1 && inputs[1].size() > 1) {
+      const double passes = op.find("backward") != std::string_view::npos ? 10.0 : 4.0;
+      flops = passes * product(inputs[0]) * std::max(inputs[1][inputs[1].size() - 2], 0.0);
+    }
+  }
+  return flops > 0.0 ? flops : output_elements;
+}
+
+double torch_type_bytes(std::string_view type) {
+  // The first that the name contains.
+  constexpr std::pair<std::string_view, double> kSizes[] = {{"complex<double>", 16.0},
+                                                            {"complex<float>", 8.0},
+                                                            {"double", 8.0},
+                                                            {"long", 8.0},
+                                                            {"int64", 8.0},
+                                                            {"Half", 2.0},
+                                                            {"half", 2.0},
+                                                            {"BFloat16", 2.0},
+                                                            {"short", 2.0},
+                                                            {"bool", 1.0},
+                                                            {"char", 1.0},
+                                                            {"Float8", 1.0}};
+  for (const auto& [name, bytes] : kSizes) {
+    if (type.find(name) != std::string_view::npos) return bytes;
+  }
+  return 4.0;
+}
+
+}  // namespace doppler::import

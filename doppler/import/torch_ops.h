@@ -1,0 +1,20 @@
+// What operators of PyTorch cost, by their names and shapes, for traces that did not measure it.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace doppler::import {
+
+// Of each argument; empty for those that are no tensors.
+using TensorShapes = std::vector<std::vector<double>>;
+
+// Products, convolutions and attention by their shapes; other operators one for each element of
+// their results. 0 for views, which move nothing.
+double torch_flops(std::string_view op, const TensorShapes& inputs, double output_elements);
+
+// The bytes of an element, by the name of its type ("float", "c10::Half", "long int", …); nothing
+// known: 4.
+double torch_type_bytes(std::string_view type);
+
+}  // namespace doppler::import

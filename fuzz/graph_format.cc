@@ -1,0 +1,32 @@
+// One format's reader (DOPPLER_FUZZ_FORMAT): any bytes give a graph or an InputError, and a graph
+// that was read is written as our JSON and read back as the same.
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/graph/graph_json.h"
+#include "doppler/import/import.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace doppler;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  std::optional<import::Imported> imported;
+  try {
+    imported = import::parse("fuzz", bytes, {.format = DOPPLER_FUZZ_FORMAT});
+  } catch (const InputError&) {
+    return 0;
+  }
+  const graph::Graph& graph = imported->graph;
+  const graph::Graph again = graph::read_graph_json("again", graph::write_graph_json(graph));
+  if (again.hash() != graph.hash()) __builtin_trap();
+  if (imported->machine) {
+    try {
+      const device::Topology machine(std::move(*imported->machine));
+    } catch (const InputError&) {
+    }
+  }
+  return 0;
+}

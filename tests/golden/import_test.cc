@@ -1,0 +1,87 @@
+// Foreign formats and constraints, as a user types them
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+
+namespace doppler::golden {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Import : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    files_.write("msr.json", R"({"maxSizePerFPGA": 100, "maxFPGAs": 2, "maxCPUs": 1, "nodes": [
+      {"id": 1, "name": "a", "supportedOnFpga": 1, "cpuLatency": 10, "fpgaLatency": 1,
+       "isBackwardNode": 0, "colorClass": 1, "size": 60},
+      {"id": 2, "name": "b", "supportedOnFpga": 1, "cpuLatency": 10, "fpgaLatency": 1,
+       "isBackwardNode": 0, "colorClass": 2, "size": 60},
+      {"id": 3, "name": "c", "supportedOnFpga": 1, "cpuLatency": 10, "fpgaLatency": 1,
+       "isBackwardNode": 0, "colorClass": 1, "size": 30}],
+      "edges": [{"sourceId": 1, "destId": 2, "cost": 0.001, "size": 1},
+                {"sourceId": 2, "destId": 3, "cost": 0.001, "size": 1}]})");
+  }
+  Workspace files_;
+};
+
+TEST_F(Import, DevicesAndLimitsOfTheFile) {
+  // a and c share an accelerator of 100 bytes, which b's 60 do not fit beside: 3 ms and moves.
+  const Outcome placed = files_.dopp("place msr.json --devices file --method exact --json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  EXPECT_THAT(placed.out, HasSubstr("\"notes\": ["));
+  EXPECT_THAT(placed.err, HasSubstr("dopp: note: latencies and costs are taken for milliseconds"));
+  EXPECT_GT(json_number(placed.out, {"makespan"}), 0.003);
+  EXPECT_LT(json_number(placed.out, {"makespan"}), 0.0031);
+  // Other devices have their own capacities.
+  EXPECT_EQ(files_.dopp("place msr.json --devices 1xA100 --method heft").exit_code, 0);
+  const Outcome none = files_.dopp("place g.json --devices file");
+  EXPECT_EQ(none.exit_code, 2);
+}
+
+TEST_F(Import, ShowCountsAndForcesFormats) {
+  const Outcome shown = files_.dopp("graph show msr.json");
+  EXPECT_THAT(shown.out, HasSubstr("3 nodes"));
+  const Outcome forced = files_.dopp("graph show msr.json --format dagbench");
+  EXPECT_EQ(forced.exit_code, 2);
+  EXPECT_THAT(forced.err, HasSubstr("no key 'task_graph'"));
+  files_.write("x.json", "{\"hello\": 1}");
+  const Outcome unknown = files_.dopp("graph show x.json");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("not a graph in a format that is read here (json, dot, msr"));
+  EXPECT_EQ(line_count(unknown.err), 1u);
+}
+
+TEST_F(Import, ConstraintsAreObeyedOrExplained) {
+  const Outcome pinned = files_.dopp(
+      "place msr.json --devices file --method heft --pin b=cpu0 --forbid a=acc0 --json");
+  ASSERT_EQ(pinned.exit_code, 0) << pinned.err;
+  EXPECT_THAT(pinned.out, HasSubstr("\"b\": \"cpu0\""));
+  EXPECT_THAT(pinned.out, testing::Not(HasSubstr("\"a\": \"acc0\"")));
+
+  const Outcome conflict = files_.dopp("place msr.json --devices file --pin a=acc0 --pin c=acc1");
+  EXPECT_EQ(conflict.exit_code, 1);
+  EXPECT_THAT(conflict.err, HasSubstr("'a' is pinned to acc0 and colocated with 'c', which is "
+                                      "pinned to acc1"));
+
+  const Outcome full = files_.dopp("place msr.json --devices file --method heft --pin *=acc0");
+  EXPECT_EQ(full.exit_code, 1);
+  EXPECT_THAT(
+      full.err,
+      HasSubstr("these 2 tensors (a.memory, b.memory) need 120 B on acc0, which has 100 B"));
+
+  files_.write("c.json", R"({"format": "doppler.constraints", "version": 1,
+    "colocate": [["a", "b"]], "memory": {"acc*": 200}})");
+  const Outcome file =
+      files_.dopp("place msr.json --devices file --method exact --constraints c.json --json");
+  ASSERT_EQ(file.exit_code, 0) << file.err;
+  EXPECT_DOUBLE_EQ(json_number(file.out, {"makespan"}), 0.003);  // all on one accelerator
+
+  EXPECT_THAT(files_.dopp("place msr.json --devices file --pin z=acc0").err,
+              HasSubstr("no node is called 'z'"));
+  EXPECT_THAT(files_.dopp("place msr.json --devices file --memory acc0=lots").err,
+              HasSubstr("--memory: 'lots' is no number of bytes"));
+}
+
+}  // namespace
+}  // namespace doppler::golden

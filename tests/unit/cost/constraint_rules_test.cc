@@ -1,0 +1,140 @@
+#include "doppler/cost/constraint_rules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doppler/cost/conflict.h"
+#include "doppler/cost/problem.h"
+#include "doppler/device/presets.h"
+#include "doppler/device/spec.h"
+#include "doppler/graph/builder.h"
+#include "support/errors.h"
+
+namespace doppler::cost {
+namespace {
+
+using test::error_of;
+using testing::HasSubstr;
+
+TEST(Glob, FitsWholeNames) {
+  EXPECT_TRUE(glob_matches("*", ""));
+  EXPECT_TRUE(glob_matches("layer?.*", "layer1.weights"));
+  EXPECT_FALSE(glob_matches("layer?", "layer12"));
+  EXPECT_TRUE(glob_matches("a*b*c", "a-b-b-c"));
+  EXPECT_FALSE(glob_matches("a*b*c", "a-b-b-"));
+  EXPECT_TRUE(glob_matches("gpu[0-2]", "gpu1"));
+  EXPECT_FALSE(glob_matches("gpu[!0-2]", "gpu1"));
+  EXPECT_TRUE(glob_matches("x[]]", "x]"));
+  EXPECT_TRUE(glob_matches("f[3, 4", "f[3, 4"));  // a set without an end is no set
+  EXPECT_TRUE(glob_matches("a\\*", "a*"));
+  EXPECT_FALSE(glob_matches("a\\*", "ab"));
+  EXPECT_FALSE(glob_matches("", "x"));
+}
+
+// a -> b -> c of 1 s each on two devices; each reads a parameter of 10 bytes.
+graph::Graph chain() {
+  graph::GraphBuilder builder;
+  TensorId last;
+  for (const char* name : {"a", "b", "c"}) {
+    const NodeId node = builder.add_node({.name = name, .time = 1.0});
+    const TensorId weights = builder.add_tensor(
+        {.name = std::string(name) + ".w", .role = graph::TensorRole::kParameter, .bytes = 10.0});
+    builder.connect(weights, node);
+    if (last.valid()) builder.connect(last, node);
+    last = builder.add_output(node, 4.0, 1.0);
+  }
+  return std::move(builder).build();
+}
+
+Problem problem(const ConstraintRules& rules, const char* devices = "uniform:2") {
+  auto graph = std::make_shared<const graph::Graph>(chain());
+  auto topology = std::make_shared<const device::Topology>(device::topology_from_spec(devices));
+  graph::Constraints constraints = resolve(rules, *graph, *topology);
+  return Problem(std::move(graph), std::move(topology), {.constraints = std::move(constraints)});
+}
+
+std::string device_name(std::size_t d) {
+  return device::topology_from_spec("uniform:2").devices()[d].name;
+}
+
+TEST(ConstraintRules, BecomeConstraintsOfAProblem) {
+  const std::string d0 = device_name(0), d1 = device_name(1);
+  const Problem p = problem({.pins = {{"a", d0}},
+                             .forbids = {{"c", d0}},
+                             .colocate = {{"b", "c"}},
+                             .memory = {{"*", 100}, {d1, 50}}});
+  EXPECT_THAT(p.allowed_devices(NodeId(0)), testing::ElementsAre(DeviceId(0)));
+  EXPECT_THAT(p.allowed_devices(NodeId(1)), testing::ElementsAre(DeviceId(1)));
+  EXPECT_EQ(p.unit_of(NodeId(1)), p.unit_of(NodeId(2)));
+  EXPECT_EQ(p.capacity_bytes(DeviceId(0)), 100.0);
+  EXPECT_EQ(p.capacity_bytes(DeviceId(1)), 50.0);
+  // A pattern of several devices leaves a choice among them.
+  EXPECT_EQ(problem({.pins = {{"a", "*"}}}).allowed_devices(NodeId(0)).size(), 2u);
+}
+
+TEST(ConstraintRules, PatternsThatFitNothingAreRefused) {
+  EXPECT_THAT(error_of<ParameterError>([] {
+                problem({.pins = {{"z*", "*"}}});
+              }),
+              HasSubstr("no node is called 'z*'"));
+  EXPECT_THAT(error_of<ParameterError>([] {
+                problem({.memory = {{"gpu9", 1}}});
+              }),
+              HasSubstr("has no device 'gpu9' (it has " + device_name(0)));
+}
+
+TEST(ConstraintRules, TheSmallestConflictIsTold) {
+  const std::string d0 = device_name(0), d1 = device_name(1);
+  const auto conflict = [](const ConstraintRules& rules) {
+    return error_of<InfeasibleError>([&] { problem(rules); });
+  };
+  EXPECT_EQ(conflict({.pins = {{"a", d0}, {"c", d1}}, .colocate = {{"a", "b", "c"}}}),
+            "no device of uniform:2 is left: 'a' is pinned to " + d0 +
+                " and colocated with 'c', which is pinned to " + d1);
+  EXPECT_EQ(conflict({.pins = {{"a", d0}, {"a", d1}}}),
+            "no device of uniform:2 is left: 'a' is pinned to " + d0 + " and is pinned to " + d1);
+  EXPECT_EQ(
+      conflict({.pins = {{"b", d1}}, .forbids = {{"a", d0}, {"b", d1}}}),
+      "no device of uniform:2 is left: 'b' is pinned to " + d1 + " and is forbidden on " + d1);
+  EXPECT_EQ(conflict({.forbids = {{"a", d0}, {"b", d1}}, .colocate = {{"[ab]"}}}),
+            "no device of uniform:2 is left: 'a' is forbidden on " + d0 +
+                " and colocated with 'b', which is forbidden on " + d1);
+}
+
+TEST(MemoryConflict, NamesTheTensorsThatCannotFit) {
+  const std::string d0 = device_name(0);
+  // Three parameters of 10 bytes on a device of 25: the third is one too many.
+  EXPECT_EQ(memory_conflict(problem({.pins = {{"*", d0}}, .memory = {{d0, 25}}})),
+            "these 3 tensors (a.w, b.w, c.w) need 30 B on " + d0 + ", which has 25 B");
+  // b needs its parameter, its input and its result at once: 10 + 4 + 4.
+  EXPECT_THAT(memory_conflict(problem({.memory = {{"*", 15}}})),
+              HasSubstr("need 18 B at once for 'b', whose largest device has 15 B"));
+  EXPECT_THAT(memory_conflict(problem({.colocate = {{"*"}}, .memory = {{"*", 25}}})),
+              HasSubstr("for 'a' and 2 nodes colocated with it, whose largest device has 25 B"));
+  EXPECT_EQ(memory_conflict(problem({.memory = {{"*", 25}}})), "");
+}
+
+TEST(ConstraintRulesJson, ReadsAllAndRefusesTheRest) {
+  const ConstraintRules rules = read_constraint_rules_json("c.json", R"({
+    "format": "doppler.constraints", "version": 1,
+    "pin": [{"nodes": "a*", "devices": "gpu0"}], "forbid": [{"nodes": "b", "devices": "cpu*"}],
+    "colocate": ["x*", ["y", "z"]], "memory": {"gpu0": 1024}})");
+  EXPECT_EQ(rules.pins[0].nodes, "a*");
+  EXPECT_EQ(rules.forbids[0].devices, "cpu*");
+  ASSERT_EQ(rules.colocate.size(), 2u);
+  EXPECT_EQ(rules.colocate[1], (std::vector<std::string>{"y", "z"}));
+  EXPECT_EQ(rules.memory[0].bytes, 1024u);
+  const auto error = [](const char* text) {
+    return error_of([&] { read_constraint_rules_json("c.json", text); });
+  };
+  EXPECT_THAT(error(R"({"version": 1})"), HasSubstr("no key 'format'"));
+  EXPECT_THAT(error(R"({"format": "doppler.constraints", "version": 2})"),
+              HasSubstr("use a newer doppler"));
+  EXPECT_THAT(error(R"({"format": "doppler.constraints", "version": 1, "pins": []})"),
+              HasSubstr("c.json:1:51: unknown key 'pins'"));
+  EXPECT_THAT(error(R"({"format": "doppler.constraints", "version": 1, "pin": [{"nodes": "a"}]})"),
+              HasSubstr("a rule needs 'nodes' and 'devices'"));
+}
+
+}  // namespace
+}  // namespace doppler::cost
