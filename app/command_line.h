@@ -39,5 +39,6 @@ void add_train_commands(CommandLine& line);   // train_options.cc
 void add_engine_commands(CommandLine& line);  // engine_options.cc: run, fidelity
 void add_look_commands(CommandLine& line);    // look_options.cc: report, whatif, diff, explain
 void add_reproduce_command(CommandLine& line);  // reproduce_options.cc
+void add_export_command(CommandLine& line);     // export_options.cc
 
 }  // namespace doppler::app

@@ -25,5 +25,6 @@ void run(const WhatIfRequest& request);
 void run(const DiffRequest& request);
 void run(const ExplainRequest& request);
 void run(const ReproduceRequest& request);
+void run(const ExportRequest& request);
 
 }  // namespace doppler::app

@@ -215,6 +215,13 @@ struct ExplainRequest {
   MachineOptions machine;  // devices may be empty: as the placement says
   bool json = false;
 };
+struct ExportRequest {
+  std::string placement;
+  std::string graph;  // empty: the one that the placement names
+  std::string target;
+  MachineOptions machine;  // no devices: those that the placement names
+  std::string output;
+};
 struct CompareRequest {
   std::vector<std::string> graphs;
   MachineOptions machine;
@@ -234,6 +241,6 @@ using Request =
                  GraphConvertRequest, DevicesListRequest, DevicesShowRequest, DevicesProbeRequest,
                  MethodsRequest, PlaceRequest, SimulateRequest, RunRequest, FidelityRequest,
                  TrainRequest, CompareRequest, ReportRequest, WhatIfRequest, DiffRequest,
-                 ExplainRequest, ReproduceRequest>;
+                 ExplainRequest, ReproduceRequest, ExportRequest>;
 
 }  // namespace doppler::app

@@ -82,6 +82,83 @@ PLACEMENT = {"format": "doppler.placement", "version": 1, "assignment": {"a": "d
              "priority": {"a": 1, "b": 0}}
 
 
+def field(number, content):
+    """A field of a protocol buffer: an integer below 128, or up to 16,383 bytes."""
+    if isinstance(content, int):
+        return bytes([number << 3 & 0x7f, content]) if number < 16 else bytes([number << 3 & 0x7f | 0x80, number >> 4, content])
+    content = content.encode() if isinstance(content, str) else content
+    tag = [number << 3 & 0x7f | 2] if number < 16 else [number << 3 & 0x7f | 0x82, number >> 4]
+    length = [len(content)] if len(content) < 128 else [len(content) & 0x7f | 0x80, len(content) >> 7]
+    return bytes(tag + length) + content
+
+
+def onnx_value(name, *dims):
+    shape = b"".join(field(1, field(1, d) if isinstance(d, int) else field(2, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+
+def onnx_node(op, inputs, outputs, *attributes):
+    return (b"".join(field(1, i) for i in inputs) + b"".join(field(2, o) for o in outputs) + field(4, op) +
+            b"".join(field(5, a) for a in attributes))
+
+
+def onnx_list(name, *values):
+    return field(1, len(values)) + field(2, 7) + field(8, name) + b"".join(field(7, v) for v in values)
+
+
+def onnx_model(nodes, initializers, inputs, outputs):
+    graph = (b"".join(field(1, n) for n in nodes) + field(2, "g") + b"".join(field(5, i) for i in initializers) +
+             b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs))
+    return field(1, 8) + field(7, graph) + field(8, field(2, 13))
+
+
+def onnx_models():
+    ints = lambda name, *values: field(1, name) + b"".join(field(8, v) for v in values)
+    weights = field(1, 8) + field(1, 3) + field(1, 3) + field(1, 3) + field(2, 1) + field(8, "w")
+    body = field(1, onnx_node("Add", ["x", "x"], ["t"])) + field(12, onnx_value("t"))
+    branch = lambda name: field(1, name) + field(6, body)
+    return [
+        onnx_model([onnx_node("Conv", ["x", "w"], ["y"], ints("pads", 1, 1, 1, 1)),
+                    onnx_node("Shape", ["y"], ["s"]), onnx_node("Gather", ["s", "i"], ["n"]),
+                    onnx_node("Concat", ["n", "m"], ["c"], field(1, "axis") + field(3, 0)),
+                    onnx_node("Reshape", ["y", "c"], ["z"])],
+                   [weights, onnx_list("i", 0), onnx_list("m", 64)],
+                   [onnx_value("x", "batch", 3, 8, 8)], [onnx_value("z")]),
+        onnx_model([onnx_node("If", ["c"], ["y"], branch("then_branch"), branch("else_branch")),
+                    onnx_node("Slice", ["y", "a", "b"], ["z"]), onnx_node("MatMul", ["z", "y"], ["u"])],
+                   [onnx_list("a", 0), onnx_list("b", 4)], [onnx_value("x", 8, 8), onnx_value("c")],
+                   [onnx_value("u")])]
+
+
+HLO = """HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+body { s = (s32[], f32[4,4]) parameter(0) i = s32[] get-tuple-element(s), index=0
+  x = f32[4,4]{1,0} get-tuple-element(s), index=1
+  y = f32[4,4] dot(f32[4,4] %x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (s32[], f32[4,4]) tuple(i, y) }
+cond { s = (s32[], f32[4,4]) parameter(0) i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(10) ROOT c = pred[] compare(i, n), direction=LT }
+ENTRY %e (p: f32[4,4]) -> (f32[4,4], f32[4]) {
+  %p = f32[4,4]{1,0} parameter(0), metadata={op_name="a(b"}
+  z = s32[] constant(0) /*index=1*/ t = (s32[], f32[4,4]) tuple(z, p)
+  w = (s32[], f32[4,4]) while(t), condition=cond, body=%body, backend_config={"known_trip_count":{"n":"3"}}
+  y = f32[4,4] get-tuple-element(w), index=1
+  k = f32[4,4] convolution(y, y), window={size=1 lhs_dilate=2}, dim_labels=b0_0i->b0
+  r = f32[4] reduce(y, z), dimensions={1}, to_apply=add
+  ROOT o = (f32[4,4], f32[4]) tuple(k, r)
+}
+"""
+NCNN = """7767517
+6 7
+Input in 0 1 in 0=8 1=8 2=3
+Convolution conv 1 1 in a 0=4 1=3 4=1 5=1 6=108 -23310=1,1.0e-01
+Split s 1 2 a b c
+Concat cat 2 1 b c d 0=0
+Pooling pool 1 1 d e 4=1
+InnerProduct fc 1 1 e f 0=2 1=1 2=16 -23330=4,1,2,1,1
+"""
+
+
 def archives():
     tar = io.BytesIO()
     with tarfile.open(fileobj=tar, mode="w") as archive:
@@ -98,7 +175,7 @@ SEEDS = {
     "msr": [MSR], "pipedream": [PIPEDREAM], "chakra": [CHAKRA, CHAKRA_STREAM, CHAKRA_PROTOBUF],
     "pytorch_et": [PYTORCH], "kineto": [KINETO, KINETO["traceEvents"]], "wfformat": [WFFORMAT, WFFORMAT_OLD],
     "dagbench": [DAGBENCH], "topology": [TOPOLOGY], "constraints": [CONSTRAINTS], "placement": [PLACEMENT],
-    "archive": archives(),
+    "archive": archives(), "onnx": onnx_models(), "hlo": [HLO], "ncnn": [NCNN],
 }
 SEEDS["recognise"] = [seed for name in SEEDS for seed in SEEDS[name]]
 

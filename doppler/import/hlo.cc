@@ -322,6 +322,15 @@ class HloReader {
 
 }  // namespace
 
+bool is_hlo(const Content& content) {
+  std::string_view text = content.text;
+  while (text.starts_with("//")) {  // comments
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+  }
+  return text.starts_with("HloModule");
+}
+
 Imported read_hlo(const std::string& file, std::string_view text, const ImportOptions&) {
   return HloReader(file, text).read();
 }

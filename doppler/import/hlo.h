@@ -4,9 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "doppler/import/content.h"
 #include "doppler/import/imported.h"
 
 namespace doppler::import {
+
+bool is_hlo(const Content& content);
 
 // The ENTRY computation as a graph. `file` names the source in errors and names the graph where the
 // text does not. Throws InputError with file:line:column.

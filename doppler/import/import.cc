@@ -14,8 +14,11 @@
 #include "doppler/import/chakra.h"
 #include "doppler/import/dagbench.h"
 #include "doppler/import/dot.h"
+#include "doppler/import/hlo.h"
 #include "doppler/import/kineto.h"
 #include "doppler/import/msr.h"
+#include "doppler/import/ncnn.h"
+#include "doppler/import/onnx.h"
 #include "doppler/import/pipedream.h"
 #include "doppler/import/published_text.h"
 #include "doppler/import/pytorch_trace.h"
@@ -36,6 +39,9 @@ bool is_ours(const Content& content) {
 
 // Every format: one line each, those that are sure of themselves first.
 constexpr Format kFormats[] = {
+    {"onnx", "ONNX models", is_onnx, read_onnx},
+    {"hlo", "XLA's HLO as text", is_hlo, read_hlo},
+    {"ncnn", "ncnn's .param files", is_ncnn, read_ncnn},
     {"json", "our own, which holds everything", is_ours, read_json, write_json},
     {"dot", "Graphviz", is_dot, read_dot, write_dot},
     {"msr", "Microsoft's DNN partitioning benchmark", is_msr, read_msr},

@@ -11,7 +11,6 @@ std::int64_t default_dimension(std::string_view name) {
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
-  if (has("batch")) return 1;
   if (has("past") && !has("+") && !has("total")) return 0;
   if (has("seq") || has("length") || has("time") || has("token") || has("frames")) {
     return kDefaultSequence;

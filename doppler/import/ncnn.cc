@@ -187,6 +187,10 @@ class NcnnReader {
 
 }  // namespace
 
+bool is_ncnn(const Content& content) {
+  return content.starts_with_word("7767517");
+}
+
 Imported read_ncnn(const std::string& file, std::string_view text, const ImportOptions& options) {
   return NcnnReader(file, text, options).read();
 }

@@ -1,15 +1,19 @@
-// Models as ncnn's .param files describe them; docs/formats/import.md says what is read and assumed.
+// Models as ncnn's .param files describe them; docs/formats/import.md says what is read and
+// assumed.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "doppler/import/content.h"
 #include "doppler/import/imported.h"
 
 namespace doppler::import {
 
-// `file` names the source in errors and names the graph. Sizes of an input that the file leaves open
-// are options.dimensions["BLOB.w"], ".h", ".d", ".c". Throws InputError with file:line:column.
+bool is_ncnn(const Content& content);
+
+// `file` names the source in errors and names the graph. Sizes of an input that the file leaves
+// open are options.dimensions["BLOB.w"], ".h", ".d", ".c". Throws InputError with file:line:column.
 Imported read_ncnn(const std::string& file, std::string_view text, const ImportOptions& options);
 
 }  // namespace doppler::import

@@ -1,0 +1,166 @@
+// The model itself, with the placement in its own metadata, twice: as the multi-device annotations
+// of the ONNX standard (IR version 11: ModelProto.configuration, NodeProto.device_configurations),
+// and as the annotations that ONNX Runtime's session.layer_assignment_settings refers to (the
+// node's metadata "layer_ann"). Everything else stays byte for byte as it was.
+#include <fmt/format.h>
+
+#include "doppler/base/error.h"
+#include "doppler/export/targets.h"
+#include "doppler/import/onnx.h"
+#include "doppler/import/onnx_model.h"
+#include "doppler/import/protobuf_reader.h"
+
+namespace doppler::exporting {
+namespace {
+
+constexpr std::string_view kConfiguration = "doppler";
+constexpr std::string_view kLayerKey = "layer_ann";
+constexpr std::string_view kPriorityKey = "doppler.priority";
+
+void put_varint(std::string& out, std::uint64_t value) {
+  while (value >= 0x80) {
+    out.push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out.push_back(static_cast<char>(value));
+}
+void put_integer(std::string& out, std::uint32_t field, std::uint64_t value) {
+  put_varint(out, std::uint64_t{field} << 3);
+  put_varint(out, value);
+}
+void put_bytes(std::string& out, std::uint32_t field, std::string_view content) {
+  put_varint(out, std::uint64_t{field} << 3 | 2);
+  put_varint(out, content.size());
+  out.append(content);
+}
+
+// StringStringEntryProto.
+std::string entry(std::string_view key, std::string_view value) {
+  std::string out;
+  put_bytes(out, 1, key);
+  put_bytes(out, 2, value);
+  return out;
+}
+
+class ModelWriter {
+ public:
+  explicit ModelWriter(const Source& source)
+      : source_(source),
+        read_(import::read_onnx_nodes(source.model_file, source.model, source.options)) {
+    const graph::Graph& graph = source.problem.graph();
+    if (read_.imported.graph.hash() != graph.hash()) {
+      throw ParameterError(
+          fmt::format("{}: the model is not the graph of this placement", source.model_file));
+    }
+  }
+
+  Exported write() && {
+    Exported exported;
+    import::ProtobufReader reader(source_.model_file, source_.model);
+    while (reader.next()) {
+      const std::size_t begin = reader.field_offset();
+      if (reader.field() == 7) {
+        put_bytes(exported.bytes, 7, write_graph(reader.message()));
+      } else if (reader.field() == 26 && name_of(reader.message()) == kConfiguration) {
+        continue;  // of an earlier export
+      } else {
+        if (reader.field() != 26) reader.skip();
+        exported.bytes += source_.model.substr(begin, reader.offset() - begin);
+      }
+    }
+    const device::Topology& topology = source_.problem.topology();
+    std::string configuration;
+    put_bytes(configuration, 1, kConfiguration);
+    put_integer(configuration, 2, topology.device_count());
+    for (const device::Device& device : topology.devices())
+      put_bytes(configuration, 3, device.name);
+    put_bytes(exported.bytes, 26, configuration);
+    if (unplaced_ > 0) {
+      exported.notes.push_back(
+          fmt::format("{} nodes on constants and shapes alone carry no device", unplaced_));
+    }
+    return exported;
+  }
+
+ private:
+  // The first field of a message where it is text: the name of a configuration, the key of an
+  // entry.
+  static std::string_view name_of(import::ProtobufReader message) {
+    while (message.next()) {
+      if (message.field() == 1 && message.wire_type() == 2) return message.string();
+      message.skip();
+    }
+    return {};
+  }
+
+  std::string write_graph(import::ProtobufReader reader) {
+    std::string graph;
+    std::size_t node = 0;
+    while (reader.next()) {
+      const std::size_t begin = reader.field_offset();
+      if (reader.field() == 1) {
+        put_bytes(graph, 1, write_node(reader.message(), node++));
+      } else {
+        reader.skip();
+        graph += source_.model.substr(begin, reader.offset() - begin);
+      }
+    }
+    return graph;
+  }
+
+  std::string write_node(import::ProtobufReader reader, std::size_t index) {
+    std::string node;
+    std::vector<std::string_view> outputs;
+    while (reader.next()) {
+      const std::size_t begin = reader.field_offset();
+      bool ours = false;  // of an earlier export
+      if (reader.field() == 2) {
+        outputs.push_back(reader.string());
+      } else if (reader.field() == 9 || reader.field() == 10) {
+        const std::string_view name = name_of(reader.message());
+        ours = name == kLayerKey || name == kPriorityKey || name == kConfiguration;
+      } else {
+        reader.skip();
+      }
+      if (!ours) node += source_.model.substr(begin, reader.offset() - begin);
+    }
+    const NodeId placed = read_.node_of.at(index);
+    if (!placed.valid()) {
+      ++unplaced_;
+      return node;
+    }
+    const DeviceId device = source_.placement.device[placed.index()];
+    put_bytes(node, 9, entry(kLayerKey, source_.problem.topology().device(device).name));
+    put_bytes(node, 9,
+              entry(kPriorityKey, fmt::format("{}", source_.placement.priority[placed.index()])));
+    // NodeDeviceConfigurationProto: every result is whole on one device.
+    std::string configuration;
+    put_bytes(configuration, 1, kConfiguration);
+    for (const std::string_view output : outputs) {
+      if (output.empty()) continue;
+      std::string sharding;
+      put_bytes(sharding, 1, output);
+      put_integer(sharding, 2, device.value());
+      put_bytes(configuration, 2, sharding);
+    }
+    put_bytes(node, 10, configuration);
+    return node;
+  }
+
+  const Source& source_;
+  import::OnnxImported read_;
+  std::size_t unplaced_ = 0;
+};
+
+}  // namespace
+
+Exported write_onnx(const Source& source) {
+  if (!import::is_onnx_model(source.model)) {
+    throw ParameterError(
+        fmt::format("{}: only a graph that was read from an ONNX model can be written as one",
+                    source.model_file.empty() ? "the graph" : source.model_file));
+  }
+  return ModelWriter(source).write();
+}
+
+}  // namespace doppler::exporting

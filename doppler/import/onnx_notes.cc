@@ -1,0 +1,101 @@
+#include "doppler/import/onnx_notes.h"
+
+#include <fmt/format.h>
+
+#include "doppler/import/model_defaults.h"
+
+namespace doppler::import {
+
+std::optional<OnnxShape> OnnxNotes::bind(const OnnxValueInfo& value) {
+  if (!value.shape) return std::nullopt;
+  OnnxShape shape;
+  for (std::size_t i = 0; i < value.shape->size(); ++i) {
+    const OnnxDimension& dimension = (*value.shape)[i];
+    if (dimension.size) {
+      shape.push_back(*dimension.size);
+      continue;
+    }
+    const std::string name =
+        dimension.name.empty() ? fmt::format("{}.{}", value.name, i) : std::string(dimension.name);
+    if (const auto given = options_.dimensions.find(name); given != options_.dimensions.end()) {
+      used_.insert(name);
+      shape.push_back(given->second);
+    } else {
+      shape.push_back(assumed_.try_emplace(name, default_dimension(dimension.name)).first->second);
+    }
+  }
+  return shape;
+}
+
+OnnxShape OnnxNotes::shapeless_input(std::string_view name) {
+  shapeless_.emplace_back(name);
+  return {};
+}
+
+std::string OnnxNotes::full_name(const OnnxNode& node) {
+  return node.domain.empty() ? std::string(node.op) : fmt::format("{}.{}", node.domain, node.op);
+}
+
+void OnnxNotes::add_without_rule(const OnnxNode& node) {
+  ++without_rule_[full_name(node)];
+}
+void OnnxNotes::add_guessed_shape(const OnnxNode& node) {
+  ++guessed_shape_[full_name(node)];
+}
+void OnnxNotes::add_data_dependent(const OnnxNode& node) {
+  ++data_dependent_[full_name(node)];
+}
+
+std::string OnnxNotes::table(const Counts& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", name, count);
+  }
+  return text;
+}
+
+std::vector<std::string> OnnxNotes::lines(std::size_t dropped_ops) const {
+  std::vector<std::string> lines;
+  for (const auto& [name, size] : assumed_) {
+    lines.push_back(fmt::format("dimension '{0}' is not bound: taken as {1} (set with --dim {0}=N)",
+                                name, size));
+    if (lines.size() == 12 && assumed_.size() > 12) {
+      lines.push_back(fmt::format("{} more dimensions are not bound", assumed_.size() - 12));
+      break;
+    }
+  }
+  for (const auto& [name, size] : options_.dimensions) {
+    if (!used_.contains(name))
+      lines.push_back(fmt::format("--dim {}={}: the model has no such dimension", name, size));
+  }
+  for (const std::string& name : shapeless_) {
+    lines.push_back(fmt::format("input '{}' has no shape in the model: taken as a scalar", name));
+  }
+  if (folded_ > 0)
+    lines.push_back(fmt::format("{} nodes on constants and shapes alone are folded", folded_));
+  if (views_ > 0) {
+    lines.push_back(
+        fmt::format("{} nodes that only rename or reshape are folded into their readers", views_));
+  }
+  if (dropped_ops > 0)
+    lines.push_back(fmt::format("{} nodes that no output needs are left out", dropped_ops));
+  if (!without_rule_.empty()) {
+    lines.push_back(fmt::format("operators without a rule, taken as one flop per element: {}",
+                                table(without_rule_)));
+  }
+  if (!guessed_shape_.empty()) {
+    lines.push_back(
+        fmt::format("shapes not known, taken like the first input's: {}", table(guessed_shape_)));
+  }
+  if (!data_dependent_.empty()) {
+    lines.push_back(fmt::format("sizes that depend on the data, taken at their bound: {}",
+                                table(data_dependent_)));
+  }
+  if (endless_loops_ > 0) {
+    lines.push_back(fmt::format("{} loops whose number of rounds is not known: taken as 1 round",
+                                endless_loops_));
+  }
+  return lines;
+}
+
+}  // namespace doppler::import

@@ -1,0 +1,51 @@
+// What a reader of an ONNX model assumes, binds and leaves out, and how it tells of it.
+//
+// Not thread safe.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "doppler/import/imported.h"
+#include "doppler/import/onnx_model.h"
+#include "doppler/import/onnx_op.h"
+
+namespace doppler::import {
+
+class OnnxNotes {
+ public:
+  // `options` must outlive this.
+  explicit OnnxNotes(const ImportOptions& options) : options_(options) {}
+
+  // A declared shape with every dimension a size: the user's, else a default, which is noted.
+  // Nothing where no shape is declared.
+  std::optional<OnnxShape> bind(const OnnxValueInfo& value);
+  OnnxShape shapeless_input(std::string_view name);
+
+  void add_without_rule(const OnnxNode& node);
+  void add_guessed_shape(const OnnxNode& node);
+  void add_data_dependent(const OnnxNode& node);
+  void add_endless_loop() { ++endless_loops_; }
+  void count_folded() { ++folded_; }
+  void count_view() { ++views_; }
+
+  std::vector<std::string> lines(std::size_t dropped_ops) const;
+
+ private:
+  using Counts = std::map<std::string, std::size_t>;
+
+  static std::string full_name(const OnnxNode& node);
+  static std::string table(const Counts& counts);
+
+  const ImportOptions& options_;
+  std::map<std::string, std::int64_t> assumed_;
+  std::set<std::string> used_;
+  std::vector<std::string> shapeless_;
+  Counts without_rule_, guessed_shape_, data_dependent_;
+  std::size_t endless_loops_ = 0, folded_ = 0, views_ = 0;
+};
+
+}  // namespace doppler::import

@@ -1,0 +1,236 @@
+#include "doppler/export/export.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "doppler/base/json_reader.h"
+#include "doppler/device/spec.h"
+#include "doppler/import/dot.h"
+#include "doppler/import/dot_lexer.h"
+#include "doppler/import/onnx.h"
+#include "doppler/import/protobuf_reader.h"
+#include "support/errors.h"
+#include "support/onnx_bytes.h"
+
+namespace doppler::exporting {
+namespace {
+
+using test::error_of;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+constexpr int kFloat = 1;
+
+// x -> /m/a/Relu -> /m/b/Neg -> (Reshape) -> /n/Exp, with a constant for the reshape.
+std::string small_model() {
+  using namespace test::onnx;
+  const auto named = [](std::string node_bytes, std::string_view name) {
+    return node_bytes + bytes(3, name);  // the last one counts
+  };
+  return model(
+      {.nodes = {named(node("Relu", {"x"}, {"a"}), "/m/a/Relu"),
+                 named(node("Neg", {"a"}, {"b"}), "/m/b/Neg"),
+                 node("Constant", {}, {"k"}, {tensor_attribute("value", int64s("", {3, 2}))}),
+                 node("Reshape", {"b", "k"}, {"r"}), named(node("Exp", {"r"}, {"y"}), "/n/Exp")},
+       .inputs = {value("x", kFloat, {"6"})},
+       .outputs = {value("y", kFloat, {})}});
+}
+
+class Export : public testing::Test {
+ protected:
+  Export()
+      : model_(small_model()),
+        problem_(
+            std::make_shared<const graph::Graph>(import::read_onnx("m.onnx", model_, {}).graph),
+            std::make_shared<const device::Topology>(device::topology_from_spec("2xA100")), {}) {
+    placement_ = {{DeviceId(0), DeviceId(1), DeviceId(1)}, {3.5, 2.0, 2.0}};
+  }
+
+  Exported write(std::string_view target) const {
+    return target_by_name(target).write(
+        {.problem = problem_, .placement = placement_, .model_file = "m.onnx", .model = model_});
+  }
+  std::string device_name(std::size_t i) const {
+    return problem_.topology().device(placement_.device[i]).name;
+  }
+
+  std::string model_;
+  cost::Problem problem_;
+  schedule::Placement placement_;
+};
+
+TEST_F(Export, OnnxCarriesDevicesTwice) {
+  const Exported exported = write("onnx");
+  // It is still the same model.
+  EXPECT_EQ(import::read_onnx("m.onnx", exported.bytes, {}).graph.hash(), problem_.graph().hash());
+  // Read by field numbers: node's metadata_props 9, device_configurations 10.
+  std::vector<std::string> layers;
+  std::vector<std::int64_t> devices;
+  std::vector<std::string> configuration;
+  const std::string file = "m.onnx";
+  for (import::ProtobufReader in(file, exported.bytes); in.next();) {
+    if (in.field() == 26) {
+      for (auto entry = in.message(); entry.next();) {
+        if (entry.field() == 3) {
+          configuration.emplace_back(entry.string());
+        } else {
+          entry.skip();
+        }
+      }
+    } else if (in.field() == 7) {
+      for (auto graph = in.message(); graph.next();) {
+        if (graph.field() != 1) {
+          graph.skip();
+          continue;
+        }
+        std::string layer = "-";
+        std::int64_t device = -1;
+        for (auto node = graph.message(); node.next();) {
+          if (node.field() == 9) {
+            std::string key, value;
+            for (auto pair = node.message(); pair.next();) {
+              (pair.field() == 1 ? key : value) = pair.string();
+            }
+            if (key == "layer_ann") layer = value;
+          } else if (node.field() == 10) {
+            for (auto config = node.message(); config.next();) {
+              if (config.field() == 1) {
+                EXPECT_EQ(config.string(), "doppler");
+                continue;
+              }
+              for (auto sharding = config.message(); sharding.next();) {
+                if (sharding.field() == 2) {
+                  device = sharding.integer();
+                } else {
+                  sharding.skip();
+                }
+              }
+            }
+          } else {
+            node.skip();
+          }
+        }
+        layers.push_back(layer);
+        devices.push_back(device);
+      }
+    } else {
+      in.skip();
+    }
+  }
+  const std::string first = device_name(0), second = device_name(1);
+  // The constant has no device; the reshape stays with the data that it renames.
+  EXPECT_THAT(layers, ElementsAre(first, second, "-", second, second));
+  EXPECT_THAT(devices, ElementsAre(0, 1, -1, 1, 1));
+  EXPECT_THAT(configuration, ElementsAre(first, second));
+  EXPECT_THAT(exported.notes, ElementsAre(HasSubstr("1 nodes on constants")));
+}
+
+TEST_F(Export, OnnxReplacesAnEarlierExport) {
+  const std::string once = write("onnx").bytes;
+  const Exported twice = target_by_name("onnx").write(
+      {.problem = problem_, .placement = placement_, .model_file = "m.onnx", .model = once});
+  EXPECT_EQ(twice.bytes.size(), once.size());
+}
+
+TEST_F(Export, OnnxNeedsTheModel) {
+  const Source other{
+      .problem = problem_, .placement = placement_, .model_file = "g.json", .model = "{}"};
+  EXPECT_THAT(error_of([&] { target_by_name("onnx").write(other); }),
+              HasSubstr("g.json: only a graph that was read from an ONNX model"));
+  EXPECT_THAT(error_of([] { target_by_name("tflite"); }),
+              HasSubstr("known: onnx, torch, tf, dot, starpu"));
+}
+
+TEST_F(Export, TorchMapsModulesToNumbers) {
+  const Exported exported = write("torch");
+  std::map<std::string, std::uint64_t> map;
+  JsonReader reader("map", exported.bytes);
+  reader.begin_object();
+  while (const auto key = reader.next_key()) {
+    const std::string name(*key);
+    map[name] = reader.unsigned_integer(9);
+  }
+  EXPECT_THAT(map,
+              UnorderedElementsAre(std::pair("m.a", 0u), std::pair("m.b", 1u), std::pair("n", 1u)));
+}
+
+TEST_F(Export, TorchGivesASplitModuleToMostOfItsWork) {
+  placement_.device = {DeviceId(1), DeviceId(1), DeviceId(1)};
+  EXPECT_THAT(write("torch").bytes, HasSubstr("\"\": 1"));
+}
+
+TEST_F(Export, TensorflowStrings) {
+  const std::string text = write("tf").bytes;
+  EXPECT_THAT(text, HasSubstr("name: \".m/a/Relu\""));  // a name may not start with a slash
+  EXPECT_THAT(text, HasSubstr("input: \".m/b/Neg\""));
+  const std::string device = "device: \"/job:localhost/replica:0/task:0/device:GPU:";
+  std::vector<char> devices;
+  for (std::size_t at = text.find(device); at != std::string::npos;
+       at = text.find(device, at + 1)) {
+    devices.push_back(text[at + device.size()]);
+  }
+  EXPECT_THAT(devices, ElementsAre('0', '1', '1'));
+}
+
+TEST_F(Export, DotReadsBack) {
+  const std::string text = write("dot").bytes;
+  const graph::Graph graph = import::read_dot("g.dot", text, {}).graph;
+  EXPECT_EQ(graph.node_count(), 3u);
+  EXPECT_EQ(graph.edge_count(), 2u);
+  // Our own reader passes over 'device'; its lexer does not.
+  std::map<std::string, std::string> devices;
+  const std::string file = "g.dot";
+  import::DotLexer lexer(file, text);
+  std::string node;
+  for (import::DotToken token = lexer.take(); token.kind != import::DotToken::Kind::kEnd;
+       token = lexer.take()) {
+    if (lexer.peek().is("[")) node = token.text;
+    if (token.text == "device") {
+      lexer.take();
+      devices[node] = lexer.take().text;
+    }
+  }
+  EXPECT_THAT(devices, UnorderedElementsAre(std::pair("/m/a/Relu", device_name(0)),
+                                            std::pair("/m/b/Neg", device_name(1)),
+                                            std::pair("/n/Exp", device_name(2))));
+}
+
+TEST_F(Export, StarpuWorkersAndRanks) {
+  std::vector<std::string> tasks;
+  JsonReader reader("f", write("starpu").bytes);
+  reader.begin_object();
+  while (const auto key = reader.next_key()) {
+    if (*key != "tasks") {
+      reader.skip_value();
+      continue;
+    }
+    reader.begin_array();
+    while (reader.next_element()) {
+      std::string name;
+      std::uint64_t worker = 99, priority = 99;
+      reader.begin_object();
+      while (const auto field = reader.next_key()) {
+        if (*field == "name") {
+          name = reader.string();
+        } else if (*field == "worker") {
+          worker = reader.unsigned_integer(9);
+        } else if (*field == "priority") {
+          priority = reader.unsigned_integer(9);
+        } else {
+          reader.skip_value();
+        }
+      }
+      tasks.push_back(fmt::format("{} on {} at {}", name, worker, priority));
+    }
+  }
+  // Priorities 3.5, 2 and 2 have the ranks 2, 1 and 1.
+  EXPECT_THAT(tasks, ElementsAre("/m/a/Relu on 0 at 2", "/m/b/Neg on 1 at 1", "/n/Exp on 1 at 1"));
+}
+
+}  // namespace
+}  // namespace doppler::exporting

@@ -1,0 +1,308 @@
+#include "doppler/import/onnx.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doppler/graph/graph.h"
+#include "support/errors.h"
+#include "support/onnx_bytes.h"
+
+namespace doppler::import {
+namespace {
+
+using namespace test::onnx;
+using test::error_of;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr int kFloat = 1, kInt64 = 7, kBool = 9, kHalf = 10;
+
+Imported read(const std::string& bytes_of_model, const ImportOptions& options = {}) {
+  return read_onnx("m.onnx", bytes_of_model, options);
+}
+std::string error_in(const std::string& bytes_of_model) {
+  return error_of([&] { read(bytes_of_model); });
+}
+NodeId find(const graph::Graph& graph, std::string_view name) {
+  const auto found = graph.find_node(name);
+  EXPECT_TRUE(found) << name;
+  return found.value_or(NodeId(0));
+}
+double result_bytes(const graph::Graph& graph, std::string_view name, std::size_t i = 0) {
+  return graph.bytes(graph.outputs(find(graph, name))[i]).value();
+}
+std::vector<std::string> names(const graph::Graph& graph) {
+  std::vector<std::string> all;
+  for (std::size_t v = 0; v < graph.node_count(); ++v) {
+    all.emplace_back(graph.node_name(NodeId::of(v)));
+  }
+  return all;
+}
+
+// Bytes of the only result of one operator on float inputs of the given shapes; opset 13.
+double bytes_of(std::string_view op, const std::vector<Sizes>& shapes,
+                const std::vector<std::string>& attributes = {},
+                const std::vector<Sizes>& lists = {}) {
+  GraphParts parts;
+  Names inputs;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    std::vector<std::string> dims;
+    for (const std::int64_t size : shapes[i]) dims.push_back(std::to_string(size));
+    inputs.push_back("x" + std::to_string(i));
+    parts.inputs.push_back(value(inputs.back(), kFloat, dims));
+  }
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    inputs.push_back("l" + std::to_string(i));
+    parts.initializers.push_back(int64s(inputs.back(), lists[i]));
+  }
+  parts.nodes = {node(op, inputs, {"y"}, attributes), node("Neg", {"y"}, {"z"})};
+  parts.outputs = {value("z", kFloat, {})};
+  const graph::Graph graph = read(model(parts)).graph;
+  // Views are folded, so the reader's result is looked at.
+  return result_bytes(graph, "n_z");
+}
+
+TEST(Onnx, ConvolutionWithWeights) {
+  const Imported imported = read(model(
+      {.nodes = {node("Conv", {"x", "w", "b"}, {"y"},
+                      {attribute("pads", Sizes{1, 1, 1, 1}), attribute("strides", Sizes{2, 2})}),
+                 node("Relu", {"y"}, {"z"})},
+       .initializers = {tensor("w", kFloat, {8, 3, 3, 3}), tensor("b", kFloat, {8})},
+       .inputs = {value("x", kFloat, {"2", "3", "16", "16"})},
+       .outputs = {value("z", kFloat, {"2", "8", "8", "8"})}}));
+  const graph::Graph& graph = imported.graph;
+  EXPECT_EQ(graph.name(), "g");
+  EXPECT_THAT(names(graph), ElementsAre("n_y", "n_z"));
+  EXPECT_EQ(graph.op_kind(NodeId(0)), "Conv");
+  EXPECT_EQ(graph.flops(NodeId(0)), 2.0 * (2 * 8 * 8 * 8) * 3 * 3 * 3);
+  EXPECT_EQ(graph.bytes_read(NodeId(0)), 4.0 * (2 * 3 * 16 * 16 + 8 * 27 + 8));
+  EXPECT_EQ(result_bytes(graph, "n_y"), 4.0 * 2 * 8 * 8 * 8);
+  ASSERT_EQ(graph.inputs(NodeId(0)).size(), 3u);
+  EXPECT_EQ(graph.role(graph.inputs(NodeId(0))[0]), graph::TensorRole::kInput);
+  EXPECT_EQ(graph.role(graph.inputs(NodeId(0))[1]), graph::TensorRole::kParameter);
+  EXPECT_EQ(graph.tensor_name(graph.inputs(NodeId(0))[1]), "w");
+  EXPECT_TRUE(graph.is_output(graph.outputs(find(graph, "n_z"))[0]));
+  EXPECT_THAT(imported.notes, IsEmpty());
+}
+
+TEST(Onnx, Shapes) {
+  EXPECT_EQ(bytes_of("MatMul", {{5, 2, 3}, {3, 7}}), 4.0 * 5 * 2 * 7);
+  EXPECT_EQ(bytes_of("MatMul", {{3}, {4, 3, 7}}), 4.0 * 4 * 7);
+  EXPECT_EQ(bytes_of("Add", {{4, 1, 3}, {5, 1}}), 4.0 * 4 * 5 * 3);
+  EXPECT_EQ(bytes_of("Gemm", {{6, 2}, {6, 9}}, {attribute("transA", 1)}), 4.0 * 2 * 9);
+  EXPECT_EQ(bytes_of("Concat", {{2, 3}, {2, 4}}, {attribute("axis", 1)}), 4.0 * 2 * 7);
+  EXPECT_EQ(bytes_of("Reshape", {{4, 6}}, {}, {{0, 2, -1}}), 4.0 * 24);
+  EXPECT_EQ(bytes_of("Slice", {{10, 8}}, {}, {{1}, {-1}, {0}, {2}}), 4.0 * 4 * 8);
+  EXPECT_EQ(bytes_of("Slice", {{10, 8}}, {}, {{9}, {-100}, {0}, {-3}}), 4.0 * 4 * 8);
+  EXPECT_EQ(bytes_of("ReduceSum", {{3, 4, 5}}, {attribute("keepdims", 0)}, {{1}}), 4.0 * 15);
+  EXPECT_EQ(bytes_of("ReduceMean", {{3, 4, 5}}, {attribute("axes", Sizes{-1})}), 4.0 * 12);
+  EXPECT_EQ(bytes_of("Expand", {{3, 1}}, {}, {{2, 1, 6}}), 4.0 * 2 * 3 * 6);
+  EXPECT_EQ(bytes_of("Tile", {{3, 2}}, {}, {{2, 2}}), 4.0 * 24);
+  EXPECT_EQ(bytes_of("Pad", {{3, 2}}, {}, {{0, 1, 2, 1}}), 4.0 * 5 * 4);
+  EXPECT_EQ(bytes_of("Gather", {{100, 8}}, {}, {{1, 2, 3}}), 4.0 * 3 * 8);
+  EXPECT_EQ(bytes_of("MaxPool", {{1, 2, 9, 9}},
+                     {attribute("kernel_shape", Sizes{2, 2}), attribute("strides", Sizes{2, 2}),
+                      attribute("ceil_mode", 1)}),
+            4.0 * 2 * 5 * 5);
+  EXPECT_EQ(bytes_of("ConvTranspose", {{1, 4, 5, 5}, {4, 6, 3, 3}},
+                     {attribute("strides", Sizes{2, 2}), attribute("pads", Sizes{1, 1, 1, 1}),
+                      attribute("output_padding", Sizes{1, 1})}),
+            4.0 * 6 * 10 * 10);
+  EXPECT_EQ(bytes_of("GlobalAveragePool", {{2, 4, 5, 5}}), 4.0 * 8);
+  EXPECT_EQ(bytes_of("DepthToSpace", {{1, 8, 3, 3}}, {attribute("blocksize", 2)}), 4.0 * 72);
+  EXPECT_EQ(
+      bytes_of("Einsum", {{2, 3, 4}, {4, 5}}, {text_attribute("equation", "b i j, j k -> b i k")}),
+      4.0 * 2 * 3 * 5);
+  EXPECT_EQ(bytes_of("Unsqueeze", {{3, 4}}, {}, {{0, 3}}), 4.0 * 12);
+}
+
+TEST(Onnx, ConstantsFoldAway) {
+  // Weights made by ConstantOfShape, as light models have them.
+  const Imported imported =
+      read(model({.nodes = {node("ConstantOfShape", {"s"}, {"w"}), node("Transpose", {"w"}, {"t"}),
+                            node("MatMul", {"x", "t"}, {"y"})},
+                  .initializers = {int64s("s", {40, 30})},
+                  .inputs = {value("x", kFloat, {"2", "30"})},
+                  .outputs = {value("y", kFloat, {})}}));
+  const graph::Graph& graph = imported.graph;
+  EXPECT_THAT(names(graph), ElementsAre("n_y"));
+  const TensorId weights = graph.inputs(NodeId(0))[1];
+  EXPECT_EQ(graph.role(weights), graph::TensorRole::kParameter);
+  EXPECT_EQ(graph.bytes(weights), 4.0 * 1200);
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("2 nodes on constants and shapes alone")));
+}
+
+// view(x.size(0), -1) as PyTorch exports it: Shape, Gather, Unsqueeze, Concat, Reshape.
+TEST(Onnx, ShapeExpressionsFoldAway) {
+  const graph::Graph graph =
+      read(model({.nodes = {node("Shape", {"x"}, {"s"}),
+                            node("Gather", {"s", "zero"}, {"n"}, {attribute("axis", 0)}),
+                            node("Mul", {"n", "two"}, {"m"}), node("Div", {"m", "two"}, {"d"}),
+                            node("Unsqueeze", {"d", "axes"}, {"u"}),
+                            node("Concat", {"u", "rest"}, {"c"}, {attribute("axis", 0)}),
+                            node("Reshape", {"x", "c"}, {"r"}), node("Relu", {"r"}, {"y"}),
+                            node("ReduceSum", {"y", "one"}, {"z"})},
+                  .initializers = {tensor("zero", kInt64, {}, {0}), tensor("two", kInt64, {}, {2}),
+                                   int64s("axes", {0}), int64s("rest", {-1}), int64s("one", {1})},
+                  .inputs = {value("x", kFloat, {"n", "3", "4"})},
+                  .outputs = {value("z", kFloat, {})}}),
+           {.dimensions = {{"n", 7}}})
+          .graph;
+  EXPECT_THAT(names(graph), ElementsAre("n_y", "n_z"));
+  EXPECT_EQ(result_bytes(graph, "n_z"), 4.0 * 7);  // 7 x 12 summed over the second
+}
+
+TEST(Onnx, SymbolicDimensions) {
+  const std::string bytes_of_model =
+      model({.nodes = {node("Relu", {"x"}, {"y"})},
+             .inputs = {value("x", kHalf, {"batch", "seq_len", "?", "64"})},
+             .outputs = {value("y", kHalf, {})}});
+  const Imported open = read(bytes_of_model);
+  EXPECT_EQ(result_bytes(open.graph, "n_y"), 2.0 * 1 * 128 * 1 * 64);
+  EXPECT_THAT(open.notes, Contains(HasSubstr("dimension 'batch' is not bound: taken as 1")));
+  EXPECT_THAT(open.notes, Contains(HasSubstr("dimension 'seq_len' is not bound: taken as 128")));
+  EXPECT_THAT(open.notes, Contains(HasSubstr("dimension 'x.2' is not bound")));
+  const Imported bound = read(
+      bytes_of_model, {.dimensions = {{"batch", 8}, {"seq_len", 10}, {"x.2", 3}, {"other", 1}}});
+  EXPECT_EQ(result_bytes(bound.graph, "n_y"), 2.0 * 8 * 10 * 3 * 64);
+  EXPECT_THAT(bound.notes, Not(Contains(HasSubstr("not bound"))));
+  EXPECT_THAT(bound.notes, Contains(HasSubstr("--dim other=1: the model has no such dimension")));
+}
+
+TEST(Onnx, BranchesAreOneNode) {
+  const auto branch = [](std::string_view op, std::string_view result) {
+    return body({.nodes = {node(op, {"x", "w"}, {std::string(result)})},
+                 .outputs = {value(result, kFloat, {})}});
+  };
+  GraphParts parts{.nodes = {node("If", {"c"}, {"y"},
+                                  {graph_attribute("then_branch", branch("MatMul", "a")),
+                                   graph_attribute("else_branch", branch("Add", "b"))}),
+                             node("Relu", {"y"}, {"z"})},
+                   .initializers = {tensor("w", kFloat, {80, 80})},
+                   .inputs = {value("x", kFloat, {"80", "80"}), value("c", kBool, {})},
+                   .outputs = {value("z", kFloat, {})}};
+  const graph::Graph graph = read(model(parts)).graph;
+  EXPECT_THAT(names(graph), ElementsAre("n_y", "n_z"));
+  EXPECT_EQ(graph.op_kind(NodeId(0)), "If");
+  EXPECT_EQ(graph.flops(NodeId(0)), 2.0 * 80 * 80 * 80);  // the dearer branch
+  EXPECT_EQ(result_bytes(graph, "n_y"), 4.0 * 6400);
+  // It reads the condition and what its branches read from outside.
+  std::vector<std::string> read_tensors;
+  for (const TensorId tensor : graph.inputs(NodeId(0))) {
+    read_tensors.emplace_back(graph.tensor_name(tensor));
+  }
+  EXPECT_THAT(read_tensors, Contains("x"));
+  EXPECT_THAT(read_tensors, Contains("w"));
+  // A condition that is known takes one branch.
+  parts.inputs.pop_back();
+  parts.initializers.push_back(tensor("c", kInt64, {}, {0}));
+  EXPECT_EQ(read(model(parts)).graph.flops(NodeId(0)), 6400.0);
+}
+
+TEST(Onnx, LoopsCountTheirRounds) {
+  const std::string rounds =
+      body({.nodes = {node("MatMul", {"s", "w"}, {"t"}), node("Identity", {"go"}, {"on"}),
+                      node("Relu", {"t"}, {"out"})},
+            .inputs = {value("i", kInt64, {}), value("go", kBool, {}), value("s", kFloat, {})},
+            .outputs = {value("on", kBool, {}), value("t", kFloat, {}), value("out", kFloat, {})}});
+  GraphParts parts{
+      .nodes = {node("Loop", {"n", "", "x"}, {"y", "all"}, {graph_attribute("body", rounds)})},
+      .initializers = {tensor("n", kInt64, {}, {5}), tensor("w", kFloat, {10, 10})},
+      .inputs = {value("x", kFloat, {"10", "10"})},
+      .outputs = {value("y", kFloat, {}), value("all", kFloat, {})}};
+  const Imported imported = read(model(parts));
+  EXPECT_EQ(imported.graph.flops(NodeId(0)), 5.0 * (2 * 1000 + 100));
+  EXPECT_EQ(result_bytes(imported.graph, "n_y", 1), 4.0 * 5 * 100);
+  parts.initializers[0] = tensor("other", kInt64, {}, {5});
+  parts.inputs.push_back(value("n", kInt64, {}));
+  EXPECT_THAT(read(model(parts)).notes, Contains(HasSubstr("1 loops whose number of rounds")));
+}
+
+TEST(Onnx, FunctionsAreOneNode) {
+  const std::string function = bytes(1, "Twice") + bytes(4, "a") + bytes(5, "c") +
+                               bytes(7, node("Add", {"a", "a"}, {"b"})) +
+                               bytes(7, node("Add", {"b", "a"}, {"c"})) + bytes(10, "my.ops");
+  const graph::Graph graph = read(model({.nodes = {node("Twice", {"x"}, {"y"}, {}, "my.ops")},
+                                         .inputs = {value("x", kFloat, {"50"})},
+                                         .outputs = {value("y", kFloat, {})}},
+                                        13, {function}))
+                                 .graph;
+  EXPECT_THAT(names(graph), ElementsAre("n_y"));
+  EXPECT_EQ(graph.op_kind(NodeId(0)), "Twice");
+  EXPECT_EQ(graph.flops(NodeId(0)), 100.0);
+}
+
+TEST(Onnx, UnknownOperatorsAreListed) {
+  const Imported imported = read(model({.nodes = {node("Fancy", {"x"}, {"y"}, {}, "com.acme"),
+                                                  node("Fancy", {"y"}, {"z"}, {}, "com.acme")},
+                                        .inputs = {value("x", kFloat, {"6"})},
+                                        .outputs = {value("z", kFloat, {"9"})}}));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("without a rule, taken as one flop per element: "
+                                                 "com.acme.Fancy (2)")));
+  EXPECT_EQ(result_bytes(imported.graph, "n_y"), 24.0);  // like its input
+  EXPECT_EQ(result_bytes(imported.graph, "n_z"), 36.0);  // as declared
+}
+
+TEST(Onnx, NodesInAnyOrder) {
+  const graph::Graph graph =
+      read(model({.nodes = {node("Relu", {"a"}, {"b"}), node("Neg", {"x"}, {"a"})},
+                  .inputs = {value("x", kFloat, {"6"})},
+                  .outputs = {value("b", kFloat, {})}}))
+          .graph;
+  EXPECT_EQ(graph.edge_count(), 1u);
+}
+
+TEST(Onnx, SaysWhatBecameOfItsNodes) {
+  const OnnxImported read_model = read_onnx_nodes(
+      "m.onnx",
+      model({.nodes = {node("Constant", {}, {"k"}, {tensor_attribute("value", int64s("", {3, 2}))}),
+                       node("Relu", {"x"}, {"a"}), node("Reshape", {"a", "k"}, {"b"}),
+                       node("Neg", {"b"}, {"c"})},
+             .inputs = {value("x", kFloat, {"6"})},
+             .outputs = {value("c", kFloat, {})}}),
+      {});
+  const NodeId relu = find(read_model.imported.graph, "n_a"),
+               neg = find(read_model.imported.graph, "n_c");
+  EXPECT_THAT(read_model.node_of, ElementsAre(NodeId{}, relu, relu, neg));
+}
+
+TEST(Onnx, DamagedModels) {
+  EXPECT_THAT(error_in(""), HasSubstr("m.onnx: byte 0: not an ONNX model"));
+  EXPECT_THAT(error_in("garbage"), HasSubstr("m.onnx: byte "));
+  const std::string good = model({.nodes = {node("Relu", {"x"}, {"y"})},
+                                  .inputs = {value("x", kFloat, {"6"})},
+                                  .outputs = {value("y", kFloat, {})}});
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    // Only the operators' version may be missing.
+    if (good.substr(0, length) != good.substr(0, good.size() - 4)) {
+      EXPECT_THAT(error_in(good.substr(0, length)), HasSubstr("m.onnx: byte ")) << length;
+    }
+  }
+  EXPECT_THAT(error_in(model({.nodes = {node("Relu", {"gone"}, {"y"})}})),
+              HasSubstr("node 'n_y' reads 'gone', which nothing gives"));
+  EXPECT_THAT(
+      error_in(model({.nodes = {node("Add", {"a", "b"}, {"b"}), node("Add", {"b", "b"}, {"a"})}})),
+      HasSubstr("depends on itself (a cycle)"));
+  EXPECT_THAT(error_in(model({.nodes = {node("Relu", {"x"}, {"y"}), node("Neg", {"x"}, {"y"})},
+                              .inputs = {value("x", kFloat, {"6"})}})),
+              HasSubstr("value 'y' is given twice"));
+  EXPECT_THAT(error_in(model({.initializers = {tensor("w", kFloat, {1 << 30, 1 << 30, 1 << 30})}})),
+              HasSubstr("too many elements"));
+  EXPECT_THAT(error_in(model({.initializers = {tensor("w", kFloat, {-3})}})),
+              HasSubstr("negative size"));
+  EXPECT_THAT(error_in(model({.outputs = {value("y", kFloat, {})}})),
+              HasSubstr("nothing gives the model's output 'y'"));
+  // A function that calls itself.
+  const std::string endless = bytes(1, "F") + bytes(4, "a") + bytes(5, "b") +
+                              bytes(7, node("F", {"a"}, {"b"}, {}, "d")) + bytes(10, "d");
+  EXPECT_THAT(error_in(model({.nodes = {node("F", {"x"}, {"y"}, {}, "d")},
+                              .inputs = {value("x", kFloat, {"6"})}},
+                             13, {endless})),
+              HasSubstr("nested deeper than 32"));
+}
+
+}  // namespace
+}  // namespace doppler::import
