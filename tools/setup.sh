@@ -33,7 +33,7 @@ missing() {
   done
 }
 
-[ $# -gt 0 ] || fail "which section of $list? (build, test, rivals)"
+[ $# -gt 0 ] || fail "which section of $list? (build, test, browser, rivals)"
 for section in "$@"; do
   grep -q "^\[$section\]\$" "$list" || fail "$list: no section '$section'"
 done

@@ -74,6 +74,9 @@ class Words {
   }
 
   std::string matters() const {
+    if (explanation_.run.end == explanation_.makespan) {
+      return "It is critical: it ends with the run.";
+    }
     if (explanation_.critical) {
       return "It is critical: the chain of steps that makes the run as long as it is goes through "
              "it.";
