@@ -87,9 +87,12 @@ class Words {
           "it.",
           time(explanation_.makespan - explanation_.run.end));
     }
+    if (*explanation_.spare <= 0.0) {
+      return "It is not on the critical chain, though something starts as soon as its results are "
+             "there.";
+    }
     return fmt::format(
-        "It is not critical: its results are there {} before anything starts that "
-        "uses them.",
+        "It is not critical: its results are there {} before anything starts that uses them.",
         time(*explanation_.spare));
   }
 
