@@ -38,7 +38,7 @@ missing() {
   done
 }
 
-[ $# -gt 0 ] || fail "which section of $list? (build, test, rivals, fuzz)"
+[ $# -gt 0 ] || fail "which section of $list? (build, test, browser, rivals, fuzz)"
 for section in "$@"; do
   grep -q "^\[$section\]\$" "$list" || fail "$list: no section '$section'"
 done

@@ -16,6 +16,10 @@ constexpr int kRounds = 6;
 constexpr std::size_t kFewestRows = 8;
 // Empty rows between two lines of a folded graph.
 constexpr double kLineGap = 2.0;
+// Graphs of fewer layers stay on one line.
+constexpr std::size_t kFewestColumns = 9;
+// Rows of a picture that is much wider than high are further apart, up to this factor.
+constexpr double kMostStretch = 2.0;
 
 class LayerPlan {
  public:
@@ -66,6 +70,9 @@ class LayerPlan {
     }
     layout.width = Layout::kColumnPitch * static_cast<double>(std::min(columns, layers_.size()));
     layout.height = Layout::kRowPitch * (top - kLineGap + 0.5);
+    const double stretch = std::clamp(layout.width / (kAspect * layout.height), 1.0, kMostStretch);
+    for (double& y : layout.y) y *= stretch;
+    layout.height *= stretch;
     return layout;
   }
 
@@ -160,6 +167,7 @@ class LayerPlan {
 
   // As many lines as make the picture about kAspect times as wide as high.
   std::size_t line_count() const {
+    if (layers_.size() < kFewestColumns) return 1;
     const auto [low, high] = extent(0, layers_.size());
     const double width = Layout::kColumnPitch * static_cast<double>(layers_.size());
     const double line = Layout::kRowPitch * (high - low + kLineGap);

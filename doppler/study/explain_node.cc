@@ -171,6 +171,7 @@ NodeExplanation explain_node(const cost::Problem& problem, const Placement& plac
     explanation.bytes_out += problem.bytes(tensor);
   }
   explanation.ran_before = holder_of(timeline, node, explanation.ready);
+  explanation.critical = explanation.run.end == timeline.makespan;
   for (const schedule::ChainStep& step : schedule::critical_chain(problem, timeline).steps) {
     if (step.kind == schedule::ChainStep::Kind::kCompute && step.node == node) {
       explanation.critical = true;

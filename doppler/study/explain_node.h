@@ -45,7 +45,7 @@ struct NodeExplanation {
   std::vector<NodeInput> inputs = {};  // the last to arrive first
   double ready = 0.0;                  // when all were there
   NodeId ran_before = {};              // held the device while this was ready; invalid: nothing did
-  bool critical = false;               // the critical chain goes through it
+  bool critical = false;  // the critical chain goes through it, or it ends with the run
   // How much later its results are used than they are there, at the least; absent where nothing
   // uses them.
   std::optional<double> spare = std::nullopt;

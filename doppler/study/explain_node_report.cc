@@ -74,6 +74,9 @@ class Words {
   }
 
   std::string matters() const {
+    if (explanation_.run.end == explanation_.makespan) {
+      return "It is critical: it ends with the run.";
+    }
     if (explanation_.critical) {
       return "It is critical: the chain of steps that makes the run as long as it is goes through "
              "it.";
@@ -84,9 +87,12 @@ class Words {
           "it.",
           time(explanation_.makespan - explanation_.run.end));
     }
+    if (*explanation_.spare <= 0.0) {
+      return "It is not on the critical chain, though something starts as soon as its results are "
+             "there.";
+    }
     return fmt::format(
-        "It is not critical: its results are there {} before anything starts that "
-        "uses them.",
+        "It is not critical: its results are there {} before anything starts that uses them.",
         time(*explanation_.spare));
   }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "doppler/base/error.h"
 #include "doppler/schedule/memory.h"
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"
@@ -66,12 +67,75 @@ bool orders_differ(const Placement& before, const Placement& after) {
   return order(before.priority) != order(after.priority);
 }
 
+std::size_t nodes_moved(const Placement& before, const Placement& after) {
+  std::size_t moved = 0;
+  for (std::size_t v = 0; v < before.device.size(); ++v) {
+    moved += before.device[v] != after.device[v] ? 1 : 0;
+  }
+  return moved;
+}
+
+Placement renamed(Placement placement, const std::vector<DeviceId>& names) {
+  for (DeviceId& device : placement.device) device = names[device.index()];
+  return placement;
+}
+
+// New names for the devices of `before` such that more nodes are where `after` has them: pairs of
+// alike devices that share most nodes first. Empty where that gains nothing, breaks a constraint or
+// changes the run, as it does where devices that look alike are not linked alike.
+std::vector<DeviceId> better_names(const cost::Problem& problem, sim::Simulator& simulator,
+                                   const Placement& before, const Placement& after) {
+  const std::size_t devices = problem.device_count();
+  std::map<std::pair<DeviceId, DeviceId>, std::size_t> shared;
+  for (std::size_t v = 0; v < before.device.size(); ++v) {
+    const DeviceId from = before.device[v], to = after.device[v];
+    const bool alike = problem.column(from) == problem.column(to) &&
+                       problem.capacity_bytes(from) == problem.capacity_bytes(to);
+    if (alike) ++shared[{from, to}];
+  }
+  std::vector<std::pair<std::size_t, std::pair<DeviceId, DeviceId>>> pairs;
+  for (const auto& [pair, count] : shared) pairs.emplace_back(count, pair);
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<DeviceId> names(devices);
+  std::vector<std::uint8_t> taken(devices, 0);
+  for (const auto& [count, pair] : pairs) {
+    if (names[pair.first.index()].valid() || taken[pair.second.index()]) continue;
+    names[pair.first.index()] = pair.second;
+    taken[pair.second.index()] = 1;
+  }
+  // What is left keeps its name, or takes one of those that are left.
+  for (std::size_t d = 0; d < devices; ++d) {
+    if (names[d].valid() || taken[d]) continue;
+    names[d] = DeviceId::of(d);
+    taken[d] = 1;
+  }
+  for (std::size_t d = 0; d < devices; ++d) {
+    if (names[d].valid()) continue;
+    const auto free = std::find(taken.begin(), taken.end(), 0);
+    names[d] = DeviceId::of(free - taken.begin());
+    *free = 1;
+  }
+  const Placement other = renamed(before, names);
+  if (nodes_moved(other, after) >= nodes_moved(before, after)) return {};
+  try {
+    schedule::check_placement(problem, other);
+  } catch (const InfeasibleError&) {
+    return {};
+  }
+  const double makespan = simulator.makespan(before, cost::kInfinity);
+  return simulator.makespan(other, cost::kInfinity) == makespan ? names : std::vector<DeviceId>();
+}
+
 }  // namespace
 
-PlacementDiff diff_placements(const cost::Problem& problem, const Placement& before,
+PlacementDiff diff_placements(const cost::Problem& problem, const Placement& as_named,
                               const Placement& after) {
   PlacementDiff diff;
   sim::Simulator simulator(problem);
+  diff.moved_as_named = nodes_moved(as_named, after);
+  diff.renamed = better_names(problem, simulator, as_named, after);
+  const Placement before = diff.renamed.empty() ? as_named : renamed(as_named, diff.renamed);
   schedule::MemoryMeter meter(problem);
   const std::array<const Placement*, 2> both = {&before, &after};
   for (std::size_t i = 0; i < both.size(); ++i) {

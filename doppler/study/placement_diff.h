@@ -32,6 +32,11 @@ struct PlacementDiff {
   std::array<double, 2> excess_memory_bytes = {};        // above capacity; 0: it fits
   std::array<std::vector<std::size_t>, 2> nodes;         // by device
 
+  // Where devices are alike, the second placement may be the first with devices renamed, for the
+  // most part. Then the first is read with these names instead (by device), which changes nothing
+  // else about its run; empty: as it is. All that follows, and the figures by device, are of that.
+  std::vector<DeviceId> renamed;
+  std::size_t moved_as_named = 0;  // nodes on another device before anything is renamed
   std::size_t moved_nodes = 0;
   // Whether nodes that compete for a device also run in another order. Then what the order alone is
   // worth: the first placement with the priorities of the second.

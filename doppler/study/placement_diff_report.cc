@@ -5,6 +5,7 @@
 #include "doppler/base/json_writer.h"
 #include "doppler/base/units.h"
 #include "doppler/report/table.h"
+#include "doppler/report/wrap.h"
 #include "doppler/study/placement_diff.h"
 #include "doppler/study/subject_json.h"
 
@@ -18,6 +19,19 @@ std::string change(double before, double after) {
   if (before == after) return "same";
   if (before <= 0.0) return "";
   return fmt::format("{:+.1f} %", 100.0 * (after / before - 1.0));
+}
+
+std::string renamed_text(const cost::Problem& problem, const PlacementDiff& diff) {
+  std::string names;
+  for (std::size_t d = 0; d < diff.renamed.size(); ++d) {
+    if (diff.renamed[d].index() == d) continue;
+    names += fmt::format("{}{} is now {}", names.empty() ? "" : ", ",
+                         problem.topology().devices()[d].name,
+                         problem.topology().device(diff.renamed[d]).name);
+  }
+  return fmt::format(
+      "{}: these devices are alike, and with the names as they are {} nodes would count as moved",
+      names, format_integer(diff.moved_as_named));
 }
 
 std::string device_table(const cost::Problem& problem, const PlacementDiff& diff) {
@@ -72,6 +86,9 @@ std::string diff_text(const cost::Problem& problem, const PlacementDiff& diff) {
       change(diff.makespan[0], diff.makespan[1]), format_bytes(diff.bytes_moved[0]),
       format_bytes(diff.bytes_moved[1]), change(diff.bytes_moved[0], diff.bytes_moved[1]),
       format_integer(diff.moved_nodes), format_integer(problem.node_count()));
+  if (!diff.renamed.empty()) {
+    text += report::wrap("renamed    ", renamed_text(problem, diff));
+  }
   for (std::size_t i = 0; i < 2; ++i) {
     if (diff.excess_memory_bytes[i] > 0.0) {
       text += fmt::format("memory     the {} does not fit: {} above capacity\n",
@@ -113,6 +130,13 @@ std::string diff_json(const cost::Problem& problem, const std::string& graph_pat
     }
     json.end_object().end_object();
   }
+  json.key("renamed").begin_object(JsonLayout::kCompact);
+  for (std::size_t d = 0; d < diff.renamed.size(); ++d) {
+    if (diff.renamed[d].index() == d) continue;
+    json.field(problem.topology().devices()[d].name,
+               problem.topology().device(diff.renamed[d]).name);
+  }
+  json.end_object().field("moved_as_named", diff.moved_as_named);
   json.field("moved_nodes", diff.moved_nodes).field("order_differs", diff.order_differs);
   if (diff.order_differs) json.field("order_alone", diff.order_alone);
   json.key("groups").begin_array();

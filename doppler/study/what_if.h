@@ -22,10 +22,10 @@ namespace doppler::study {
 // What to try. Where nothing is named, one of each: a copy of the busiest device, the busiest
 // channel at half its speed, the busiest device lost, half the memory.
 struct Changes {
-  std::vector<std::string> added;                      // devices to have one more of
-  std::vector<std::pair<std::string, double>> slowed;  // channels, times their speed
-  std::vector<std::string> lost;                       // devices
-  std::vector<double> memory;                          // shares of every device's memory
+  std::vector<std::string> added = {};                      // devices to have one more of
+  std::vector<std::pair<std::string, double>> slowed = {};  // channels, times their speed
+  std::vector<std::string> lost = {};                       // devices
+  std::vector<double> memory = {};                          // shares of every device's memory
 
   bool empty() const { return added.empty() && slowed.empty() && lost.empty() && memory.empty(); }
 };

@@ -12,7 +12,7 @@ export function formatTime(time, unit) {
   const size = Math.abs(time);
   if (unit !== 's') {
     const far = size !== 0 && (size < 1e-3 || size >= 1e7);
-    return `${far ? time.toExponential(3) : +digits(time, 5)} ${unit}`;
+    return `${far ? time.toExponential(3) : +digits(time, 4)} ${unit}`;
   }
   if (size === 0) return '0 s';
   if (size >= 1) return `${digits(time, 4)} s`;
@@ -32,7 +32,11 @@ export function formatBytes(bytes) {
 }
 
 export const formatCount = (count) => count.toLocaleString('en-US');
-export const formatShare = (share) => `${(100 * share).toFixed(1)} %`;
+export function formatShare(share) {
+  if (!Number.isFinite(share)) return '–';
+  if (share > 0 && share < 0.0005) return '< 0.1 %';
+  return `${(100 * share).toFixed(1)} %`;
+}
 
 // A step of 1, 2 or 5 times a power of ten that gives about `count` ticks over a range.
 export function niceStep(range, count) {

@@ -1,7 +1,7 @@
 // The graph, coloured by device: drag to move, Ctrl and wheel to zoom.
 import { FONT, Surface, element, fitText, showTip } from './dom.js';
 import { formatTime } from './format.js';
-import { deviceFill, deviceColour, inkOn, palette } from './theme.js';
+import { deviceColour, deviceFill, inkOn, isPlain, palette } from './theme.js';
 
 const BOX = { width: 150, height: 26 };
 const LABELS_FROM = 0.42; // scale from which names can be read
@@ -174,7 +174,7 @@ export class GraphView {
     context.moveTo(x1, y1);
     if (straight) context.lineTo(x2, y2);
     else {
-      const bend = x2 > x1 ? Math.max(20, (x2 - x1) / 2) : 60;
+      const bend = x2 > x1 ? Math.max(20, (x2 - x1) / 2) : 120; // back to the next line
       context.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2, y2);
     }
   }
@@ -192,7 +192,7 @@ export class GraphView {
       seen.push(a, b);
     }
     const straight = seen.length / 2 > MOST_CURVES;
-    context.lineWidth = Math.min(1.2 / this.scale, 1.4);
+    context.lineWidth = Math.min((seen.length / 2 > MOST_CURVES ? 0.4 : 0.8) / this.scale + 0.4, 6);
     context.strokeStyle = colours.edge;
     context.globalAlpha = seen.length / 2 > 8000 ? 0.5 : 1;
     context.beginPath();
@@ -237,17 +237,24 @@ export class GraphView {
           context.fill();
         } else context.fillRect(x0, y0, wide, high);
       } else {
+        // Near, a strip below the name; far away the whole box.
+        const strip = labels ? 8 : high;
         const all = shares.reduce((sum, [, count]) => sum + count, 0);
+        if (labels) {
+          context.fillStyle = colours.faint;
+          context.fillRect(x0, y0, wide, high - strip);
+        }
         let from = x0;
-        for (const [device, count] of shares) {
+        for (const [device, count] of shares.slice().sort((a, b) => a[0] - b[0])) {
           context.fillStyle = fillOf(device);
-          context.fillRect(from, y0, (wide * count) / all, high);
+          context.fillRect(from, y0 + high - strip, (wide * count) / all, strip);
           from += (wide * count) / all;
         }
       }
       if (this.showCritical && placement.criticalItem.has(item)) {
         context.strokeStyle = colours.mark;
-        context.lineWidth = Math.max(2.4, 1.6 / this.scale);
+        // Far away thin, or it would hide the colours of devices.
+        context.lineWidth = this.scale >= LABELS_FROM ? 2.4 : (shapes ? 1 : 0.6) / this.scale;
         context.beginPath();
         context.roundRect(x0 - 1, y0 - 1, wide + 2, high + 2, 6);
         context.stroke();
@@ -257,18 +264,23 @@ export class GraphView {
         context.lineWidth = Math.max(3, 2 / this.scale);
         context.strokeRect(x0 - 4, y0 - 4, wide + 8, high + 8);
       }
-      if (labels) this.label(context, item, x0, y, shares);
+      if (labels) this.label(context, item, x0, shares.length === 1 ? y : y - 4, shares, colours);
     }
   }
 
   // The name to the left and the device to the right, so that colour is not all there is.
-  label(context, item, x0, y, shares) {
+  label(context, item, x0, y, shares, colours) {
     const { placement } = this;
     const [device] = shares[0];
-    const ink = inkOn(deviceColour(device));
+    const plain = shares.length > 1 || isPlain(device);
+    const ink = shares.length > 1 ? colours.ink : inkOn(deviceColour(device));
     const tag = shares.length === 1 ? placement.devices[device].name : `${shares.length} devices`;
-    context.fillStyle = ink;
     context.font = `10px ${FONT}`;
+    if (!plain) { // letters on stripes cannot be read
+      context.fillStyle = deviceColour(device);
+      context.fillRect(x0 + 5, y - 8, BOX.width - 10, 16);
+    }
+    context.fillStyle = ink;
     context.textAlign = 'right';
     context.globalAlpha = 0.85;
     const short = fitText(context, tag, 56);

@@ -6,7 +6,7 @@ import { GraphView, itemTip } from './graph_view.js';
 import { Graph, Placement, Selection } from './model.js';
 import { comparison, curveLegend, details, legend, summary, trainingWords, utilisation } from './sections.js';
 import { Theme } from './theme.js';
-import { GanttView, MemoryView, TimeWindow } from './time_view.js';
+import { GanttView, MOST_LANES, MemoryView, TimeWindow } from './time_view.js';
 
 const MOST_FOUND = 50;
 
@@ -28,7 +28,7 @@ class PlacementsPart {
     this.graphView = new GraphView(this.selection, tipOf);
     this.gantt = new GanttView(this.window, this.selection, tipOf);
     this.memory = new MemoryView(this.window);
-    this.places = Object.fromEntries(['comparison', 'summary', 'legend', 'details', 'note', 'utilisation']
+    this.places = Object.fromEntries(['comparison', 'summary', 'legend', 'details', 'note', 'lanes', 'utilisation']
       .map((name) => [name, element('div', name === 'details' ? { class: 'side' } : {})]));
     this.select = element('select', { 'aria-label': 'Placement', onchange: () => this.show(Number(this.select.value)) },
       ...placements.map((placement, index) => element('option', { value: index }, placement.name)));
@@ -55,7 +55,7 @@ class PlacementsPart {
   timeSection() {
     return element('section', { class: 'long', 'aria-label': 'Timeline' },
       element('div', { class: 'bar' }, element('h2', {}, 'Timeline'),
-        element('span', { class: 'hint' }, 'Ctrl + wheel zooms, drag moves'),
+        this.places.lanes,
         toggleButton('Channels', true, (on) => {
           this.gantt.showChannels = on;
           this.gantt.arrange();
@@ -124,6 +124,9 @@ class PlacementsPart {
     this.places.legend.replaceChildren(legend(placement));
     this.places.utilisation.replaceChildren(utilisation(placement));
     this.places.note.replaceChildren(element('p', { class: 'hint' }, this.graphNote(placement)));
+    const { length } = placement.devices;
+    this.places.lanes.replaceChildren(element('span', { class: 'hint' },
+      `${length > MOST_LANES ? `The first ${MOST_LANES} of ${formatCount(length)} devices. ` : ''}Ctrl + wheel zooms, drag moves`));
     this.window.reset(placement.makespan);
     this.graphView.show(placement);
     this.gantt.show(placement);
@@ -138,7 +141,7 @@ class PlacementsPart {
         'colours show the shares of devices.');
     }
     if (graph.links_left_out > 0) parts.push(`${formatCount(graph.links_left_out)} links are not drawn.`);
-    parts.push('Boxes are coloured by device; a coloured outline marks the critical chain. Ctrl + wheel zooms, drag moves.');
+    parts.push('Boxes are coloured by device; a red outline marks the critical chain. Ctrl + wheel zooms, drag moves.');
     return parts.join(' ');
   }
 
@@ -169,7 +172,6 @@ function start() {
   const theme = new Theme(() => {
     part?.redraw();
     for (const curve of curves) curve.surface.request();
-    // Meters and swatches are of the page itself and follow by themselves.
   });
   const themeButton = element('button', { onclick: () => {
     theme.toggle();

@@ -38,7 +38,8 @@ export function summary(placement) {
   if (placement.excess_bytes > 0) {
     words.append(element('p', { class: 'warning' }, `This run does not fit: ${formatBytes(placement.excess_bytes)} above capacity.`));
   }
-  for (const line of placement.explanation) words.append(element('p', {}, line));
+  const sentences = element('div', {}, ...placement.explanation.map((line) => element('p', {}, line)));
+  words.append(sentences);
   // "graph    g.json: 30 nodes", wrapped lines are indented.
   const subject = element('dl', { class: 'subject' });
   for (const line of placement.subject) {
@@ -106,16 +107,17 @@ export function utilisation(placement) {
       element('td', {}, device.capacity_bytes === null ? 'no limit' : formatBytes(device.capacity_bytes)));
   });
   const devices = table([['device', true], ['kind', true], ['nodes'], ['busy'], ['peak memory'], ['capacity']], rows, 'tall');
-  const parts = [element('div', { class: 'bar' }, element('h2', {}, 'Utilisation')), devices];
+  const tables = [devices];
   const channels = placement.channels.filter((channel) => channel.busy !== undefined);
   if (channels.length > 0) {
     channels.sort((a, b) => b.busy - a.busy);
     const channelRows = channels.map((channel) => element('tr', {}, element('td', {}, channel.name),
       element('td', {}, formatShare(channel.busy), element('span', { class: 'meter' },
         element('i', { style: `width:${(100 * channel.busy).toFixed(1)}%;background:var(--soft)` })))));
-    parts.push(element('div', { style: 'height:14px' }), table([['channel', true], ['busy']], channelRows, 'tall'));
+    tables.push(table([['channel', true], ['busy']], channelRows, 'tall'));
   }
-  return element('section', { class: 'long', 'aria-label': 'Utilisation' }, ...parts);
+  return element('section', { class: 'long', 'aria-label': 'Utilisation' },
+    element('div', { class: 'bar' }, element('h2', {}, 'Utilisation')), element('div', { class: 'tables' }, ...tables));
 }
 
 export function legend(placement) {
@@ -129,7 +131,7 @@ export function legend(placement) {
 export function details(placement, item, choose) {
   if (item < 0) {
     return element('div', { class: 'details' },
-      element('p', { class: 'hint' }, 'Choose a node in the graph, a bar below or by its name: its figures stand here, and it is marked in both.'));
+      element('p', { class: 'hint' }, 'Click a node in the graph or a bar of the timeline, or search by name: its figures stand here, and it is marked in both.'));
   }
   const { graph, unit } = placement;
   const list = element('dl');

@@ -7,6 +7,7 @@ const PATTERNS = ['solid', 'diagonal', 'dots', 'horizontal'];
 
 export const deviceColour = (device) => COLOURS[device % COLOURS.length];
 const patternOf = (device) => PATTERNS[Math.floor(device / COLOURS.length) % PATTERNS.length];
+export const isPlain = (device) => patternOf(device) === 'solid';
 
 // Black or white, whichever is easier to read on a colour.
 export function inkOn(colour) {
@@ -54,12 +55,12 @@ function tile(device) {
 
 // What to fill a device's shapes with.
 export function deviceFill(context, device) {
-  if (patternOf(device) === 'solid') return deviceColour(device);
+  if (isPlain(device)) return deviceColour(device);
   return context.createPattern(tile(device), 'repeat');
 }
 
 export function deviceBackground(device) {
-  if (patternOf(device) === 'solid') return deviceColour(device);
+  if (isPlain(device)) return deviceColour(device);
   return `url(${tile(device).toDataURL()})`;
 }
 

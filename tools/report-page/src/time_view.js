@@ -2,7 +2,7 @@
 // drag to move, Ctrl and wheel to zoom.
 import { FONT, Surface, element, fitText, showTip } from './dom.js';
 import { formatBytes, formatTime, timeAxis } from './format.js';
-import { deviceFill, deviceColour, inkOn, palette } from './theme.js';
+import { deviceColour, deviceFill, inkOn, isPlain, palette } from './theme.js';
 
 const LABEL = 118; // width of the names of lanes
 const RIGHT = 14;
@@ -10,7 +10,7 @@ const AXIS = 26;
 const LANE = 24;
 const THIN = 15; // lanes of channels
 const MEMORY = 44;
-const MOST_LANES = 160; // of devices, and as many of channels
+export const MOST_LANES = 160; // of devices, and as many of channels
 
 // The part of the run that is shown, shared by both charts.
 export class TimeWindow {
@@ -373,9 +373,14 @@ export class GanttView extends TimeChart {
         context.fillRect(x1, top + high - 3, Math.max(1, x2 - x1 - seam), 3);
       }
       if (ink && x2 - x1 > 34 && bar.item >= 0) {
-        context.fillStyle = ink;
         const left = Math.max(x1, LABEL);
-        context.fillText(fitText(context, this.placement.graph.names[bar.item], x2 - left - 8), left + 4, top + high / 2);
+        const text = fitText(context, this.placement.graph.names[bar.item], x2 - left - 8);
+        if (!isPlain(lane.device) && text) { // letters on stripes cannot be read
+          context.fillStyle = deviceColour(lane.device);
+          context.fillRect(left + 2, top + 2, context.measureText(text).width + 4, high - 5);
+        }
+        context.fillStyle = ink;
+        context.fillText(text, left + 4, top + high / 2);
       }
     }
     for (const [bar, x1, x2, top] of chosen) {

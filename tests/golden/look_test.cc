@@ -1,0 +1,152 @@
+// dopp report, whatif, diff and explain
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+
+namespace doppler::golden {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+class Look : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    // a(1) feeds b(1) and c(1); a transfer takes 5.
+    files_.write("fan.json", R"({"format": "doppler.graph", "version": 1, "time_unit": "tick",
+      "tensors": [{"name": "x", "transfer_time": 5, "bytes": 8}],
+      "nodes": [{"name": "a", "time": 1, "inputs": [], "outputs": ["x"]},
+                {"name": "b", "time": 1, "inputs": ["x"], "outputs": []},
+                {"name": "c", "time": 1, "inputs": ["x"], "outputs": []}]})");
+    // Split: c runs from 6 to 7. Together: 3.
+    write_placement("split.json", "d0", "d0", "d1");
+    write_placement("together.json", "d0", "d0", "d0");
+  }
+
+  void write_placement(const std::string& name, const std::string& a, const std::string& b,
+                       const std::string& c) {
+    files_.write(name, R"({"format": "doppler.placement", "version": 1, "graph": "fan.json",
+      "devices": "uniform:2", "method": "hand", "assignment": {"a": ")" +
+                           a + R"(", "b": ")" + b + R"(", "c": ")" + c + R"("}})");
+  }
+
+  Workspace files_;
+};
+
+TEST_F(Look, ReportIsOneFile) {
+  const Outcome done = files_.dopp("report split.json together.json -o report.html");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("wrote report.html"));
+  const std::string html = files_.read("report.html");
+  EXPECT_THAT(html, HasSubstr("<!doctype html>"));
+  EXPECT_THAT(html, HasSubstr("fan.json on uniform:2"));
+  EXPECT_THAT(html, HasSubstr("The critical chain is"));
+  // Nothing is fetched from anywhere.
+  EXPECT_THAT(html, Not(HasSubstr("src=\"")));
+  EXPECT_THAT(html, Not(HasSubstr("http://")));
+  EXPECT_THAT(html, Not(HasSubstr("https://")));
+  const Outcome json = files_.dopp("report split.json together.json -o report.html --json");
+  EXPECT_THAT(json_keys(json.out), ElementsAre("output", "bytes", "placements", "trainings"));
+  EXPECT_EQ(json_number(json.out, {"bytes"}), static_cast<double>(html.size()));
+}
+
+TEST_F(Look, ReportFindsGraphsBesideThePlacement) {
+  std::filesystem::create_directory(files_.root() / "elsewhere");
+  const Outcome done = dopp("report " + files_.path("split.json") + " -o -",
+                            {.directory = files_.path("elsewhere")});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("</html>"));
+}
+
+TEST_F(Look, ReportShowsTrainings) {
+  ASSERT_EQ(files_
+                .dopp("train fan.json --devices uniform:2 --stages sim --episodes 64"
+                      " --batch 16 -o run")
+                .exit_code,
+            0);
+  const Outcome done = files_.dopp("report run split.json -o report.html --json");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const std::string html = files_.read("report.html");
+  EXPECT_THAT(html, HasSubstr("\"stages\": ["));
+  EXPECT_THAT(html, HasSubstr("Best of fan.json on uniform:2: 3."));
+}
+
+TEST_F(Look, ReportRefusesWhatItCannotShow) {
+  const std::vector<std::string> before = files_.files();
+  const auto error = [&](const std::string& line) {
+    const Outcome refused = files_.dopp(line);
+    EXPECT_EQ(refused.exit_code, 2) << line << "\n" << refused.err;
+    EXPECT_EQ(line_count(refused.err), 1u) << refused.err;
+    return refused.err;
+  };
+  EXPECT_THAT(error("report missing.json -o r.html"), HasSubstr("missing.json"));
+  EXPECT_THAT(error("report fan.json -o r.html"), HasSubstr("doppler.placement"));
+  EXPECT_THAT(error("report split.json"), HasSubstr("--output is required"));
+  EXPECT_THAT(error("report split.json -o split.json"), HasSubstr("would be replaced"));
+  EXPECT_THAT(error("report . -o r.html"), HasSubstr("no training in this folder"));
+  EXPECT_EQ(files_.files(), before);
+}
+
+// The split placement takes 7 on two devices; without d1 all is on d0, 3.
+TEST_F(Look, WhatIf) {
+  const Outcome done = files_.dopp("whatif fan.json split.json --lose d1 --evaluations 100 --json");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(json_keys(done.out), IsSupersetOf({"graph", "devices", "time_unit", "cases"}));
+  EXPECT_THAT(done.out, HasSubstr("\"change\": \"as it is\", \"kept\": 7, \"moved\": 0, "
+                                  "\"replaced\": 3"));
+  EXPECT_THAT(done.out, HasSubstr("\"change\": \"d1 lost\", \"kept\": 3, \"moved\": 1, "
+                                  "\"replaced\": 3"));
+  const Outcome all = files_.dopp("whatif fan.json split.json --evaluations 100");
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_THAT(all.out, HasSubstr("one more d0"));
+  EXPECT_THAT(all.out, HasSubstr("d0 lost"));
+  EXPECT_THAT(all.out, HasSubstr("half the memory: the memory of these devices has no limit"));
+  EXPECT_THAT(all.out, HasSubstr("channels have no speed"));
+}
+
+TEST_F(Look, WhatIfRefusals) {
+  Outcome refused = files_.dopp("whatif fan.json split.json --lose d9");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("no device 'd9'; the closest: d0, d1"));
+  refused = files_.dopp("whatif fan.json split.json --slow d0");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("CHANNEL=X"));
+}
+
+TEST_F(Look, Diff) {
+  const Outcome done = files_.dopp("diff split.json together.json");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("makespan   7.000 tick -> 3.000 tick (-57.1 %)"));
+  EXPECT_THAT(done.out, HasSubstr("moved      1 of 3 nodes"));
+  const Outcome json = files_.dopp("diff split.json together.json --json");
+  EXPECT_EQ(json_number(json.out, {"before", "makespan"}), 7.0);
+  EXPECT_EQ(json_number(json.out, {"after", "makespan"}), 3.0);
+  EXPECT_EQ(json_number(json.out, {"moved_nodes"}), 1.0);
+  EXPECT_THAT(json.out, HasSubstr("\"alone\": 3, \"without\": 7"));
+}
+
+TEST_F(Look, DiffOfOtherDevices) {
+  const Outcome refused = files_.dopp("diff split.json together.json --devices uniform:1");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("uniform:1 has no device 'd1'"));
+}
+
+TEST_F(Look, Explain) {
+  const Outcome done = files_.dopp("explain fan.json split.json c");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("c (op) runs on d1 from 6.000 tick to 7.000 tick"));
+  EXPECT_THAT(done.out, HasSubstr("d0 would be better: the run would take 3.000 tick"));
+  const Outcome json = files_.dopp("explain fan.json split.json c --json");
+  EXPECT_EQ(json_number(json.out, {"ready"}), 6.0);
+  EXPECT_THAT(json_keys(json.out), IsSupersetOf({"node", "device", "start", "end", "critical",
+                                                 "inputs", "alternatives"}));
+  const Outcome unknown = files_.dopp("explain fan.json split.json d");
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("the graph has no node 'd'; the closest: a, b, c"));
+}
+
+}  // namespace
+}  // namespace doppler::golden

@@ -1,0 +1,87 @@
+#include "doppler/study/what_if.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "doppler/base/error.h"
+#include "doppler/device/spec.h"
+#include "doppler/place/registry.h"
+#include "support/errors.h"
+#include "support/graphs.h"
+
+namespace doppler::study {
+namespace {
+
+using ::testing::HasSubstr;
+
+class WhatIf : public ::testing::Test {
+ protected:
+  // Two nodes of 2 that know nothing of each other, one on each device.
+  std::shared_ptr<const cost::Problem> problem_ = test::uniform_problem(
+      test::simple_graph({{"a", 2}, {"b", 2}}, {}, 1), 2, cost::LinkMode::kFree);
+  schedule::Placement placement_ = test::place(*problem_, {{"a", "d0"}, {"b", "d1"}});
+  place::Registry methods_ = place::methods_with({});
+  WhatIfSettings settings_{.max_evaluations = 50};
+
+  std::vector<WhatIfCase> ask(const Changes& changes) {
+    return what_if(problem_, placement_, changes, methods_.find("heft"), settings_);
+  }
+};
+
+// Lost: both on the other device, 2 + 2. One more device is of no use to two nodes.
+TEST_F(WhatIf, OneOfEachByDefault) {
+  const std::vector<WhatIfCase> cases = ask({});
+  ASSERT_EQ(cases.size(), 4u);  // nothing moves, so that no link is busiest
+  EXPECT_EQ(cases[0].kind, "now");
+  EXPECT_EQ(cases[0].kept, 2.0);
+  EXPECT_EQ(cases[1].kind, "added");
+  EXPECT_EQ(cases[1].kept, 2.0);
+  EXPECT_EQ(cases[1].replaced, 2.0);
+  EXPECT_EQ(cases[1].moved, 0u);
+  EXPECT_EQ(cases[2].kind, "lost");
+  EXPECT_EQ(cases[2].kept, 4.0);
+  EXPECT_EQ(cases[2].replaced, 4.0);
+  EXPECT_EQ(cases[2].moved, 1u);
+  EXPECT_EQ(cases[3].kind, "memory");
+  EXPECT_FALSE(cases[3].kept);
+  EXPECT_THAT(cases[3].failure, HasSubstr("no limit"));
+  EXPECT_THAT(what_if_text(*problem_, cases), HasSubstr("+100.0 %"));
+}
+
+TEST_F(WhatIf, NamesThatAreNotThere) {
+  EXPECT_THAT(test::error_of<ParameterError>([&] { ask({.lost = {"d7"}}); }),
+              HasSubstr("no device 'd7'; the closest: d0, d1"));
+  EXPECT_THAT(test::error_of<ParameterError>([&] {
+                ask({.slowed = {{"d0-d1", 0.5}}});
+              }),
+              HasSubstr("no channel 'd0-d1'"));
+}
+
+TEST_F(WhatIf, TheOnlyDeviceCannotBeLost) {
+  problem_ = test::uniform_problem(test::simple_graph({{"a", 2}}, {}, 1), 1, cost::LinkMode::kFree);
+  placement_ = test::place(*problem_, {{"a", "d0"}});
+  const std::vector<WhatIfCase> cases = ask({.lost = {"d0"}});
+  EXPECT_THAT(cases.at(1).failure, HasSubstr("no other device"));
+}
+
+// a on gpu0, b on gpu1, 1 GB from one to the other: at half the speed the transfer takes twice as
+// long, less the latency, which stays.
+TEST_F(WhatIf, ASlowerLink) {
+  graph::GraphBuilder builder;
+  const NodeId a = builder.add_node({.name = "a", .time = 1.0});
+  const NodeId b = builder.add_node({.name = "b", .time = 1.0});
+  builder.connect(builder.add_output(a, 1e9), b);
+  problem_ = std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(std::move(builder).build()),
+      std::make_shared<const device::Topology>(device::topology_from_spec("2xA100")));
+  placement_ = test::place(*problem_, {{"a", "gpu0"}, {"b", "gpu1"}});
+  const std::vector<WhatIfCase> cases = ask({.slowed = {{"gpu0.out", 0.5}}});
+  const cost::Link link = problem_->link(DeviceId(0), DeviceId(1));
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_NEAR(*cases[1].kept - *cases[0].kept, 1e9 / link.bandwidth, 1e-9);
+  // Both on one device need no link.
+  EXPECT_NEAR(*cases[1].replaced, 2.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace doppler::study
