@@ -134,8 +134,9 @@ void OnlineLearner::report(double time, const schedule::Timeline* timeline) {
   if (timeline) {
     const std::uint64_t changes = calibration_.changes();
     calibration_.add(schedule::observations_of(*timeline));
-    // What lost on the machine as it was may win on this one.
+    // What lost on the machine as it was may win on this one, and what races was meant for that.
     if (calibration_.changes() != changes) {
+      candidate_.reset();
       tried_.clear();
       in_vain_ = ask_again_at_ = 0;
     }
