@@ -41,7 +41,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kDevices = "4xP100";
 constexpr int kTruthRuns = 200;
-constexpr std::uint64_t kOracleEvaluations = 120'000;
+constexpr std::uint64_t kOracleEvaluations = 80'000;
 
 struct Subject {
   std::string workload;
@@ -238,7 +238,7 @@ const std::vector<std::pair<std::string, Method>>& all_methods() {
          return train_directly(s, policy::Architecture::kGdp, nullptr, 1e9);
        }},
       {"placeto", [](const Subject& s) {
-         return train_directly(s, policy::Architecture::kPlaceto, nullptr, 10.0);
+         return train_directly(s, policy::Architecture::kPlaceto, nullptr, 5.0);
        }}};
   return methods;
 }
@@ -286,14 +286,24 @@ void table(const Arguments& arguments) {
     for (std::uint64_t seed = 1; seed <= arguments.number("seeds", 3); ++seed) {
       const Subject subject = subject_of(workload, problem, seed, arguments.number("runs", 2000));
       const double start = subject.truth(subject.start);
-      const double oracle = subject.truth(study::oracle_placement(
+      double oracle = subject.truth(study::oracle_placement(
           problem, subject.deviation, subject.start, kOracleEvaluations, seed));
+      struct Row {
+        std::string name;
+        Outcome outcome;
+        double found, seconds;
+      };
+      std::vector<Row> rows;
       for (const auto& [name, method] : all_methods()) {
         if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
         const Clock::time_point begin = Clock::now();
         const Outcome outcome = method(subject);
         const std::chrono::duration<double> took = Clock::now() - begin;
-        const double found = subject.truth(outcome.placement);
+        rows.push_back({name, outcome, subject.truth(outcome.placement), took.count()});
+        // Who knows the truth is not worse than who had to find it out.
+        oracle = std::min(oracle, rows.back().found);
+      }
+      for (const auto& [name, outcome, found, seconds] : rows) {
         fmt::print("{},{},{},{:.4f},{:.4f},{:.4f},{:.4f},{}", workload, seed, name, found * 1e3,
                    start * 1e3, oracle * 1e3, (start - found) / (start - oracle), subject.runs);
         if (const auto& s = outcome.summary) {
@@ -304,7 +314,7 @@ void table(const Arguments& arguments) {
         } else {
           fmt::print(",,,,,,,,,,");
         }
-        fmt::print(",{:.1f}\n", took.count());
+        fmt::print(",{:.1f}\n", seconds);
         std::fflush(stdout);
       }
     }

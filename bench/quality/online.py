@@ -119,10 +119,10 @@ def slowdown(rows, picture):
             if rows[i]["exploratory"] == "1":
                 out.append(f'<circle cx="{px(runs[i]):.1f}" cy="{py(values[i]):.1f}" r="2.2" fill="#d1495b"/>')
 
-    low, high = min(times), max(times)
-    margin = 0.05 * (high - low)
-    panel("time of a run, ms", times, low - margin, high + margin, TOP, "")
-    panel("share of the work on gpu1", shares, 0, max(shares) * 1.15, TOP + HEIGHT + GAP, " %")
+    # Four steps of round numbers from 0.
+    above = lambda values, step: 4 * step * math.ceil(max(values) / (4 * step))
+    panel("time of a run, ms", times, 0, above(times, 5), TOP, "")
+    panel("share of the work on gpu1", shares, 0, above(shares, 2), TOP + HEIGHT + GAP, " %")
     y = TOP + 2 * HEIGHT + GAP + 40
     out.append(f'<line x1="{LEFT}" y1="{y}" x2="{LEFT + 24}" y2="{y}" stroke="#1b6ca8" stroke-width="3"/>'
                f'<text x="{LEFT + 32}" y="{y + 4}" class="tick">incumbent</text>'

@@ -5,7 +5,6 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/robust.h"
-#include "doppler/base/trimmed_mean.h"
 
 namespace doppler::cost {
 namespace {
@@ -55,13 +54,15 @@ void Calibration::Window::add(double value, std::size_t size, std::uint64_t run)
 }
 
 double Calibration::Window::log_mean() const {
-  return std::log(trimmed_mean(values));
+  return std::log(middle_mean(values));
 }
 
 bool Calibration::Drift::add(double difference, double limit) {
   values.push_back(difference);
   if (values.size() > kChangeRuns) values.erase(values.begin());
-  return values.size() == kChangeRuns && std::abs(median(values)) > limit;
+  if (values.size() < kChangeRuns) return false;
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return *low > limit || *high < -limit;
 }
 
 Calibration::Calibration(std::shared_ptr<const Problem> problem)

@@ -1,10 +1,10 @@
 // What runs say of a problem's costs, while they go on.
 //
 // Every run tells how long nodes and transfers took. Of each node on each device, and of transfers
-// between each pair of devices, the last kWindow runs count, without the shortest and the longest,
-// so that what is wild in few runs changes nothing and what has changed for good is learnt. A
-// device or link of which the middle of the last kChangeRuns differs from what it took before is
-// taken for changed at once, and what was known of it is forgotten.
+// between each pair of devices, the middle half of the last kWindow runs counts, so that what is
+// wild in few runs changes nothing and what has changed for good is learnt. A device or link that
+// differed from what it took before in all of the last kChangeRuns is taken for changed, and what
+// was known of it is forgotten.
 //
 // Placements to come use nodes on devices and links that never ran. So times are taken for
 // products: of what ops of a kind take more than the tables say, of what the device does, of what

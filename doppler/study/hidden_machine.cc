@@ -7,11 +7,12 @@
 #include <utility>
 
 #include "doppler/base/rng.h"
-#include "doppler/cost/corrections.h"
+#include "doppler/cost/calibration.h"
 #include "doppler/exec/measurers.h"
 #include "doppler/place/methods.h"
 #include "doppler/place/search/annealing.h"
 #include "doppler/place/search/neighborhood.h"
+#include "doppler/schedule/observations.h"
 #include "doppler/sim/simulator.h"
 
 namespace doppler::study {
@@ -83,37 +84,48 @@ schedule::Placement oracle_placement(const std::shared_ptr<const cost::Problem>&
                                      const exec::Deviation& deviation,
                                      const schedule::Placement& start, std::uint64_t evaluations,
                                      std::uint64_t seed) {
+  constexpr int kRounds = 12, kRuns = 8;
   const auto truth = problem->corrected(corrections_of(*problem, deviation));
-  place::PlaceRequest request{.seed = seed, .max_evaluations = evaluations};
-  std::vector<schedule::Placement> starts{start};
-  for (const auto& method : {place::make_heft(), place::make_enumerative()}) {
-    starts.push_back(method->place(*truth, request).placement);
-  }
-  schedule::Placement best =
-      place::anneal(*truth, request, {.name = "none", .value = 0.0}, starts).placement;
-
-  exec::Deviation steady = deviation;
-  steady.jitter = 0.0;
-  exec::VirtualMachine machine(problem, steady, seed);
-  double best_time = machine.measure(best, 0).makespan;
-  if (const double time = machine.measure(start, 0).makespan; time < best_time) {
-    best = start;
+  exec::VirtualMachine machine(problem, deviation, seed);
+  cost::Calibration calibration(truth);
+  // The mean of some runs, the same noise for all placements.
+  const auto mean_of = [&](const schedule::Placement& placement) {
+    double sum = 0.0;
+    for (std::uint64_t run = 0; run < kRuns; ++run) {
+      const schedule::Timeline timeline = machine.measure(placement, run);
+      calibration.add(schedule::observations_of(timeline));
+      sum += timeline.makespan;
+    }
+    return sum / kRuns;
+  };
+  schedule::Placement best = start;
+  double best_time = mean_of(start);
+  const auto offer = [&](schedule::Placement placement) {
+    const double time = mean_of(placement);
+    if (time >= best_time) return;
     best_time = time;
+    best = std::move(placement);
+  };
+  for (std::uint64_t round = 0; round < kRounds; ++round) {
+    const auto known = calibration.problem();
+    const place::PlaceRequest request{.seed = mix64(seed + round),
+                                      .max_evaluations = evaluations / kRounds};
+    std::vector<schedule::Placement> starts{best};
+    starts.push_back(place::make_heft()->place(*known, request).placement);
+    starts.push_back(place::make_enumerative()->place(*known, request).placement);
+    const schedule::Bound none{.name = "none", .value = 0.0};
+    offer(place::anneal(*known, request, none, {best}).placement);
+    offer(place::anneal(*known, request, none, starts).placement);
   }
-  sim::Simulator simulator(*truth);
-  place::Neighborhood neighborhood(*truth);
   Rng rng(seed);
-  for (std::uint64_t i = 0; i < evaluations / 8; ++i) {
-    if (i % 64 == 0) {
-      simulator.makespan(best, sim::RunOptions{});
-      neighborhood.look_at(simulator.last_run());
-    }
+  for (std::uint64_t i = 0; i < evaluations / (4 * kRuns); ++i) {
+    const auto known = calibration.problem();
+    sim::Simulator simulator(*known);
+    place::Neighborhood neighborhood(*known);
+    simulator.makespan(best, sim::RunOptions{});
+    neighborhood.look_at(simulator.last_run());
     schedule::Placement next = best;
-    if (!neighborhood.move(next, rng)) continue;
-    if (const double time = machine.measure(next, 0).makespan; time <= best_time) {
-      best_time = time;
-      best = std::move(next);
-    }
+    if (neighborhood.move(next, rng)) offer(std::move(next));
   }
   return best;
 }

@@ -26,8 +26,9 @@ exec::Deviation hidden_deviation(const cost::Problem& problem, const HiddenMachi
 double true_mean(const std::shared_ptr<const cost::Problem>& problem,
                  const exec::Deviation& deviation, const schedule::Placement& placement, int runs);
 
-// The best placement found by one who knows the machine: search with its true costs, then local
-// search on the machine itself, without jitter, which also sees what no cost table has.
+// The best placement found by one who knows the machine and may run on it as often as he likes:
+// search with its true costs, corrected by what contention does to the best so far, round after
+// round; then local search on the machine itself. `evaluations` of each.
 schedule::Placement oracle_placement(const std::shared_ptr<const cost::Problem>& problem,
                                      const exec::Deviation& deviation,
                                      const schedule::Placement& start, std::uint64_t evaluations,

@@ -119,7 +119,7 @@ TEST(Online, RefusesWhatDoesNotGoTogether) {
   refused("--stages real --engine emulated --clock virtual --slow-later gpu9=2@9", "gpu9");
   refused("--stages real --engine emulated --clock virtual --slow-later gpu1=2", "DEVICE=X@RUN");
   refused("--stages real --engine emulated --clock virtual --candidates luck", "--candidates");
-  refused("--stages real --engine emulated --clock virtual --seeds 2", "one seed");
+  refused("--stages sim,real --engine emulated --clock virtual --seeds 2", "one seed");
   refused("--stages real --engine emulated --clock virtual --start none.json", "none.json");
   const Outcome two =
       files.dopp("train g.json g.json --devices 4xP100 -o run --stages real --engine emulated");

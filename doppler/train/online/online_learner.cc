@@ -24,6 +24,10 @@ constexpr std::size_t kSamples = 64, kMoves = 64, kSettlingRuns = 400;
 // A candidate that sends all parameters to other devices must be predicted faster by this than one
 // that leaves them where they are.
 constexpr double kMovingCost = 0.005;
+// By how much slower than the incumbent small moves may be predicted.
+constexpr double kMoveSlack = 0.01;
+// Pairs of runs in which an incumbent of before runs against the one that replaced it.
+constexpr std::size_t kReturnPairs = 8;
 // A prediction holds for so many runs more, where work() does not keep up with them: devices that
 // change are noticed after Calibration::kChangeRuns at the earliest.
 constexpr std::uint64_t kClearedRuns = 2 * cost::Calibration::kChangeRuns;
@@ -130,8 +134,12 @@ void OnlineLearner::report(double time, const schedule::Timeline* timeline) {
   if (timeline) {
     const std::uint64_t changes = calibration_.changes();
     calibration_.add(schedule::observations_of(*timeline));
-    // What lost on the machine as it was may win on this one.
-    if (calibration_.changes() != changes) tried_.clear();
+    // What lost on the machine as it was may win on this one, and what races was meant for that.
+    if (calibration_.changes() != changes) {
+      candidate_.reset();
+      tried_.clear();
+      in_vain_ = ask_again_at_ = 0;
+    }
   }
   if (exploring_) {
     ++explored_;
@@ -144,6 +152,10 @@ void OnlineLearner::report(double time, const schedule::Timeline* timeline) {
   paid_ += candidate_time - time;
   if (!candidate_) return;
   candidate_->race.add(candidate_time, time);
+  if (candidate_->former) {
+    if (candidate_->race.pairs() >= kReturnPairs) end_return();
+    return;
+  }
   const Verdict verdict = candidate_->race.verdict(noise_.noise(), settings_.max_slowdown);
   if (verdict != Verdict::kOpen) end_race(verdict);
 }
@@ -168,16 +180,33 @@ void OnlineLearner::end_race(Verdict verdict) {
   }
   promotions_.push_back({runs_, measured, candidate_->source,
                          moved_parameter_bytes(*problem_, *incumbent_, *candidate_->placement)});
-  incumbent_ = candidate_->placement;
-  candidate_.reset();
-  asked_at_ = 0;
+  candidate_ = Candidate{.placement = std::exchange(incumbent_, candidate_->placement),
+                         .source = candidate_->source,
+                         .race = {},
+                         .former = true};
   noise_.interrupt();
 }
 
+void OnlineLearner::end_return() {
+  const Race& race = candidate_->race;
+  if (race.pairs() >= Race::kLeastPairs) {
+    const Advantage back = race.advantage(noise_.noise());
+    if (race.verdict(noise_.noise(), settings_.max_slowdown) == Verdict::kBetter) {
+      tried_.insert(hash_of(*incumbent_));
+      incumbent_ = candidate_->placement;
+      promotions_.pop_back();
+      noise_.interrupt();
+    } else {
+      promotions_.back().measured = {-back.log_ratio, back.error};
+    }
+  }
+  candidate_.reset();
+}
+
 void OnlineLearner::drop_candidate() {
+  if (candidate_->former) return end_return();
   tried_.insert(hash_of(*candidate_->placement));
   candidate_.reset();
-  asked_at_ = 0;
 }
 
 bool OnlineLearner::needs_work() const {
@@ -185,7 +214,7 @@ bool OnlineLearner::needs_work() const {
   // A candidate is predicted anew whenever it may run next, with all that is known by then.
   if (candidate_) return !candidate_->cleared || (may_explore() && candidate_->cleared_at != runs_);
   // Asked in vain: again when there is more to know.
-  return asked_at_ == 0 || runs_ >= asked_at_ + kFirstRuns;
+  return runs_ >= ask_again_at_;
 }
 
 bool OnlineLearner::work() {
@@ -214,7 +243,7 @@ bool OnlineLearner::work() {
                               .incumbent = *incumbent,
                               .predicted = predicted,
                               .seed = mix64(settings_.seed ^ mix64(proposal + 1))};
-    proposed = best_proposal(situation, tried);
+    proposed = find_proposal(situation, proposal, tried);
     cleared = proposed && proposed->predicted <= limit;
   }
 
@@ -222,8 +251,12 @@ bool OnlineLearner::work() {
   predicted_ = predicted;
   if (incumbent_ != incumbent) return true;  // a race ended meanwhile
   if (!candidate) {
-    asked_at_ = cleared ? 0 : runs_;
-    if (!cleared) return true;
+    in_vain_ = cleared ? 0 : in_vain_ + 1;
+    if (!cleared) {
+      // Seldom where it is of no use, but not so seldom that a change is missed for long.
+      ask_again_at_ = runs_ + (kFirstRuns << std::min<std::uint64_t>(in_vain_, 4));
+      return true;
+    }
     ++candidates_;
     candidate_ = Candidate{
         .placement = std::make_shared<const schedule::Placement>(std::move(proposed->placement)),
@@ -240,38 +273,40 @@ bool OnlineLearner::work() {
   return true;
 }
 
-std::optional<OnlineLearner::Proposal> OnlineLearner::best_proposal(
-    const Situation& situation, const std::set<std::uint64_t>& tried) {
+// Search and policy take turns: what search finds is predicted to be faster, since it looks for the
+// simulator's errors, too, and is measured faster no more often.
+std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
+    const Situation& situation, std::uint64_t number, const std::set<std::uint64_t>& tried) {
   const double parameters = all_parameter_bytes(*problem_);
-  place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
-  std::optional<Proposal> best;
-  double best_value = cost::kInfinity;
-  const auto consider = [&](Proposer& proposer, bool settle) {
+  // Nominal times decide whether something may run; what runs is best in many runs with noise.
+  place::Scorer nominal(*situation.problem, schedule::Objective::kNominal);
+  place::Scorer noisy(*situation.problem, schedule::Objective::kRobust);
+  const double incumbent = noisy.validate(situation.incumbent, situation.seed, cost::kInfinity);
+  const auto best_of = [&](Proposer& proposer, double least_gain) {
+    std::optional<Proposal> best;
+    double best_value = incumbent * (1.0 - least_gain);
     for (schedule::Placement& found : proposer.propose(situation)) {
-      if (settle) {
-        found = settled(*situation.problem, std::move(found), situation.incumbent, kSettlingRuns,
-                        situation.seed);
-      }
+      found = settled(*situation.problem, std::move(found), situation.incumbent, kSettlingRuns,
+                      situation.seed);
       if (found == situation.incumbent || tried.contains(hash_of(found))) continue;
-      const double predicted = scorer.score(found, cost::kInfinity);
       const double moved = moved_parameter_bytes(*problem_, situation.incumbent, found);
-      const double value =
-          predicted * (1.0 + (parameters > 0.0 ? kMovingCost * moved / parameters : 0.0));
+      const double value = noisy.validate(found, situation.seed, cost::kInfinity) *
+                           (1.0 + (parameters > 0.0 ? kMovingCost * moved / parameters : 0.0));
       if (value >= best_value) continue;
       best_value = value;
+      const double predicted = nominal.score(found, cost::kInfinity);
       best = Proposal{std::move(found), std::string(proposer.name()), predicted};
     }
+    return best;
   };
-  if (search_) consider(*search_, true);
-  if (policy_) consider(*policy_, true);
-  // Moves that promise nothing are for when nobody promises anything.
-  const double promising = situation.predicted * (1.0 - Race::kLeastGain);
-  if (moves_ && !(best && best->predicted < promising)) {
-    best.reset();
-    best_value = cost::kInfinity;
-    consider(*moves_, false);
+  Proposer* in_turn[] = {search_.get(), policy_.get()};
+  if (number % 2 == 1) std::swap(in_turn[0], in_turn[1]);
+  for (Proposer* proposer : in_turn) {
+    if (!proposer) continue;
+    if (auto found = best_of(*proposer, Race::kLeastGain)) return found;
   }
-  return best;
+  // Where nobody promises anything, something near that may be slightly slower.
+  return moves_ ? best_of(*moves_, -kMoveSlack) : std::nullopt;
 }
 
 std::shared_ptr<const schedule::Placement> OnlineLearner::incumbent() const {

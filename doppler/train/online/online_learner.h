@@ -11,9 +11,10 @@
 // One placement is in service, the incumbent. A share of the runs, never more than
 // `settings.explore` of those so far, tries a candidate instead, in pairs with the incumbent
 // (race.h); it takes the incumbent's place where it is faster beyond the noise, and is dropped
-// where it is not. No candidate runs unless its time, as the simulator predicts it with costs
-// calibrated on the runs so far (cost/calibration.h), is at most `settings.max_slowdown` above the
-// incumbent's.
+// where it is not. The one that it replaced then runs against it for some more pairs: they say by
+// how much it is faster, which the race that it won overstates, and undo what was luck. No
+// candidate runs unless its time, as the simulator predicts it with costs calibrated on the runs so
+// far (cost/calibration.h), is at most `settings.max_slowdown` above the incumbent's.
 //
 // work() calibrates, predicts, searches and trains; next() and report() never wait for it, and one
 // thread may call these while another calls work(). The same calls in the same order give the same
@@ -118,6 +119,8 @@ class OnlineLearner {
     // Whether it was predicted to be near enough, with what was known after so many runs.
     bool cleared = false;
     std::uint64_t cleared_at = 0;
+    // The incumbent of before, which runs once more against the one that replaced it.
+    bool former = false;
   };
   struct Proposal {
     schedule::Placement placement;
@@ -128,8 +131,9 @@ class OnlineLearner {
   bool needs_work() const;
   bool may_explore() const;
   void end_race(Verdict verdict);
+  void end_return();
   void drop_candidate();
-  std::optional<Proposal> best_proposal(const Situation& situation,
+  std::optional<Proposal> find_proposal(const Situation& situation, std::uint64_t number,
                                         const std::set<std::uint64_t>& tried);
 
   const std::shared_ptr<const cost::Problem> problem_;
@@ -149,7 +153,8 @@ class OnlineLearner {
   bool running_ = false, exploring_ = false;  // the run that was not reported yet
   std::optional<double> unpaired_;            // time of the candidate's run before this one
   std::uint64_t proposals_ = 0;               // times that proposers were asked
-  std::uint64_t asked_at_ = 0;                // runs, when they had nothing to propose; 0: they had
+  std::uint64_t ask_again_at_ = 0;            // runs: they had nothing to propose until then
+  std::uint64_t in_vain_ = 0;                 // times that they had nothing, one after the other
   std::set<std::uint64_t> tried_;             // hashes of placements that lost
   std::vector<Promotion> promotions_;
   struct Lesson {

@@ -57,7 +57,8 @@ std::string OnlineLearner::state_json() const {
   json.field("problem", hash_to_string(problem_->hash()));
   json.field("settings", hash_to_string(settings_.hash()));
   json.field("runs", runs_).field("explored", explored_).field("candidates", candidates_);
-  json.field("proposals", proposals_).field("asked_at", asked_at_);
+  json.field("proposals", proposals_).field("in_vain", in_vain_);
+  json.field("ask_again_at", ask_again_at_);
   json.field("sums", packed(std::vector<double>{total_time_, paid_, predicted_}));
   json.field("noise", packed(noise_.state()));
   json.field("calibration", packed(calibration_.state()));
@@ -68,6 +69,7 @@ std::string OnlineLearner::state_json() const {
   write_placement(json, "incumbent", *incumbent_);
   if (candidate_) {
     json.key("candidate").begin_object().field("source", candidate_->source);
+    json.field("former", candidate_->former);
     json.field("cleared", candidate_->cleared).field("cleared_at", candidate_->cleared_at);
     json.field("race", packed(candidate_->race.log_ratios()));
     write_placement(json, "placement", *candidate_->placement);
@@ -122,6 +124,7 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
     candidate.emplace();
     read_json_object(reader, "a candidate", [&](const std::string& key) {
       if (key == "source") return candidate->source = reader.string(), true;
+      if (key == "former") return candidate->former = reader.boolean(), true;
       if (key == "cleared") return candidate->cleared = reader.boolean(), true;
       if (key == "cleared_at") {
         return candidate->cleared_at = reader.unsigned_integer(kMost), true;
@@ -168,7 +171,8 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
       return true;
     });
   };
-  std::uint64_t runs = 0, explored = 0, candidates = 0, proposals = 0, asked_at = 0;
+  std::uint64_t runs = 0, explored = 0, candidates = 0, proposals = 0, in_vain = 0,
+                ask_again_at = 0;
   read_json_object(reader, "the state", [&](const std::string& key) {
     if (format.read(reader, key)) return true;
     if (key == "problem") return problem = read_json_hash(reader), true;
@@ -177,7 +181,8 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
     if (key == "explored") return explored = reader.unsigned_integer(kMost), true;
     if (key == "candidates") return candidates = reader.unsigned_integer(kMost), true;
     if (key == "proposals") return proposals = reader.unsigned_integer(kMost), true;
-    if (key == "asked_at") return asked_at = reader.unsigned_integer(kMost), true;
+    if (key == "in_vain") return in_vain = reader.unsigned_integer(kMost), true;
+    if (key == "ask_again_at") return ask_again_at = reader.unsigned_integer(kMost), true;
     if (key == "sums") return sums = finite_numbers(reader), true;
     if (key == "noise") return noise = finite_numbers(reader), true;
     if (key == "calibration") return calibration = finite_numbers(reader), true;
@@ -204,6 +209,9 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
   if (!incumbent || sums.size() != 3 || unpaired.size() > 1 || policy.has_value() != !!policy_) {
     reader.fail_at(0, "the state is damaged");
   }
+  if (candidate && candidate->former && promotions.empty()) {
+    reader.fail_at(0, "the state is damaged");
+  }
   if (policy) {
     const std::size_t size = policy_->state().parameters.size();
     if (policy->parameters.size() != size || policy->optimiser.mean.size() != size ||
@@ -224,7 +232,8 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
   explored_ = explored;
   candidates_ = candidates;
   proposals_ = proposals;
-  asked_at_ = asked_at;
+  in_vain_ = in_vain;
+  ask_again_at_ = ask_again_at;
   total_time_ = sums[0];
   paid_ = sums[1];
   predicted_ = sums[2];

@@ -51,32 +51,40 @@ class SearchProposer final : public Proposer {
                                                                 place::make_enumerative()};
 };
 
+// Small moves that are proposed together, the best predicted ones.
+constexpr std::size_t kMostProposed = 4;
+
 class MoveProposer final : public Proposer {
  public:
   explicit MoveProposer(std::size_t moves) : moves_(moves) {}
   std::string_view name() const override { return "moves"; }
 
   std::vector<schedule::Placement> propose(const Situation& situation) override {
-    // By how much more than the incumbent's a predicted time may be.
-    constexpr double kSlack = 0.01;
     place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
     place::Neighborhood neighborhood(*situation.problem);
     Rng rng(situation.seed);
     schedule::Placement placement = situation.incumbent;
     if (!std::isfinite(scorer.score(placement, cost::kInfinity))) return {};
     neighborhood.look_at(scorer.last_run());
-    double best_time = situation.predicted * (1.0 + kSlack);
-    std::vector<schedule::Placement> best;
+    struct Found {
+      double time;
+      schedule::Placement placement;
+    };
+    std::vector<Found> found;
     for (std::size_t i = 0; i < moves_; ++i) {
       if (!neighborhood.move(placement, rng)) continue;
       // Another order alone is rarely worth a run.
       if (placement.device != situation.incumbent.device) {
-        if (const double time = scorer.score(placement, best_time); time < best_time) {
-          best_time = time;
-          best = {placement};
-        }
+        const double time = scorer.score(placement, cost::kInfinity);
+        if (std::isfinite(time)) found.push_back({time, placement});
       }
       neighborhood.undo(placement);
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Found& a, const Found& b) { return a.time < b.time; });
+    std::vector<schedule::Placement> best;
+    for (std::size_t i = 0; i < std::min(kMostProposed, found.size()); ++i) {
+      best.push_back(std::move(found[i].placement));
     }
     return best;
   }

@@ -37,7 +37,7 @@ class Proposer {
 // Annealing over large neighbourhoods from the incumbent and from what list schedulers find with
 // the costs as they are now (place/search/annealing.h), `evaluations` simulated runs each time.
 std::unique_ptr<Proposer> make_search_proposer(std::uint64_t evaluations);
-// The best predicted of some random moves of the incumbent, though they be slightly slower: what no
+// The best predicted few of some random moves of the incumbent, though they be slower: what no
 // simulator knows is found near the incumbent or not at all.
 std::unique_ptr<Proposer> make_move_proposer(std::size_t moves);
 

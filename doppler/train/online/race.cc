@@ -15,7 +15,7 @@ constexpr double kLeastNoise = 1e-4;
 constexpr std::size_t kLeastSteps = 4;
 constexpr double kUnknownNoise = 0.1;
 // With fewer pairs their own deviation says little.
-constexpr std::size_t kOwnDeviation = 5;
+constexpr std::size_t kOwnDeviation = 4;
 
 }  // namespace
 
@@ -39,8 +39,8 @@ Verdict Race::verdict(double noise, double max_slowdown) const {
   if (pairs() < kLeastPairs) return Verdict::kOpen;
   const Advantage found = advantage(noise);
   if (found.log_ratio + kErrors * found.error < -kLeastGain) return Verdict::kBetter;
-  // No hope of being better by kLeastGain any more.
-  if (found.log_ratio - kErrors * found.error > -kLeastGain) return Verdict::kNotBetter;
+  // Little hope of being better by kLeastGain.
+  if (found.log_ratio - kGivingUpErrors * found.error > -kLeastGain) return Verdict::kNotBetter;
   return pairs() >= kMostPairs ? Verdict::kNotBetter : Verdict::kOpen;
 }
 

@@ -2,7 +2,8 @@
 //
 // Both runs of a pair come just after a run of the other placement, so that whatever changing
 // placements costs falls on both, and whatever the machine does meanwhile nearly so. The middle of
-// the pairs decides: one spike among three pairs changes nothing. Not thread safe.
+// the pairs decides, and pairs that do not agree decide nothing: a spike changes little. Not thread
+// safe.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +23,14 @@ enum class Verdict : std::uint8_t { kOpen, kBetter, kNotBetter };
 class Race {
  public:
   // Fewer pairs decide nothing, except that two runs which were slower than anybody may be end it.
-  static constexpr std::size_t kLeastPairs = 3;
+  static constexpr std::size_t kLeastPairs = 4;
   // What has not shown itself better by then is not worth more runs.
-  static constexpr std::size_t kMostPairs = 30;
+  static constexpr std::size_t kMostPairs = 15;
   // Standard errors between the advantage and none: one in 200 looks at equal placements goes wrong
   // (normal distribution), of which a race has a few.
   static constexpr double kErrors = 2.6;
+  // The same between it and what would be worth while, to give up: losing a good one is no harm.
+  static constexpr double kGivingUpErrors = 1.0;
   // Less is not worth a change of placements.
   static constexpr double kLeastGain = 0.002;
 

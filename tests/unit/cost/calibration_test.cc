@@ -82,7 +82,7 @@ TEST(Calibration, TellsASlowDevice) {
   const Corrections found = calibration.corrections();
   EXPECT_GT(factor(found, 0, 1), 2.0);  // never ran there
   EXPECT_NEAR(factor(found, 1, 1), 3.0, 0.2);
-  EXPECT_LT(factor(found, 1, 0), 1.3);
+  EXPECT_LT(factor(found, 1, 0), 1.5);  // never ran there either: some of it may be the node's
 }
 
 // One run says little, many say it.
