@@ -91,7 +91,7 @@ class FidelityExperiment final : public Experiment {
     }
     settings.profile = true;
     return outcome_of(
-        measure_fidelity(problem_for_cores(cell.key[1], "cpu:2"), lab.methods(), settings));
+        measure_fidelity(problem_for_cores(lab, cell.key[1], "cpu:2"), lab.methods(), settings));
   }
 
   Section show(const Lab& lab, const Results& results) const override {
