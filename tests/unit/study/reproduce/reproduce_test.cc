@@ -13,6 +13,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "support/errors.h"
+#include "support/shared_graphs.h"
 
 namespace doppler::study::reproduce {
 namespace {
@@ -152,6 +153,19 @@ TEST_F(Reproduction, StageThreeFillsItsColumns) {
   // It is part of what results belong to.
   given.online = {};
   EXPECT_THROW(reproduce(given, methods_), InputError);
+}
+
+TEST_F(Reproduction, PublishedGraphFilesJoinTheComparison) {
+  ReproduceSettings given = settings("out", {"comparison"});
+  const auto file = test::shared_graph("reference/chainmm.txt");
+  if (!file) GTEST_SKIP() << "the shared graphs are not here";
+  given.graphs_folder = std::filesystem::path(*file).parent_path().string();
+  const ReproduceReport report = reproduce(given, methods_);
+  EXPECT_EQ(report.done, report.total);
+  const std::string page = read_file(report.page);
+  EXPECT_THAT(page, HasSubstr("**uniform:4**, simulated"));
+  EXPECT_THAT(page, HasSubstr("in the unit of the files"));
+  EXPECT_THAT(page, HasSubstr("| uniform:4 | ffnn |"));
 }
 
 TEST_F(Reproduction, TimedExperimentsComeToAnEnd) {
