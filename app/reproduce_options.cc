@@ -1,4 +1,6 @@
 // dopp reproduce.
+#include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "app/command_line.h"
@@ -39,7 +41,9 @@ void add_reproduce_command(CommandLine& line) {
       ->add_option("--graphs", settings.graphs_folder,
                    "Folder of the published graph files, to compare methods on them too")
       ->type_name("FOLDER");
-  add_unused_seed(*reproduce);
+  add_number<std::uint64_t>(
+      *reproduce, "--seed", [](std::uint64_t) {}, 0, std::numeric_limits<std::uint64_t>::max(),
+      "Accepted everywhere; here seeds are always 1, 2, …", "N");
   add_threads(*reproduce, settings.threads);
   add_json(*reproduce, request->json);
 }

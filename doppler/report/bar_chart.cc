@@ -101,7 +101,7 @@ class PanelDrawing {
         svg_text(svg, 0, 0, "start", fmt::format("{:.3g}", bar.value),
                  fmt::format(" font-size=\"11\" fill=\"#fff\" transform=\"translate({:.1f} {:.1f}) "
                              "rotate(90)\"",
-                             middle - 4, top + 6));
+                             middle - 4, kHeight - 34));
       } else if (bar.high > bar.low) {
         const double low = height(bar.low), high = height(std::min(bar.high, most_));
         svg += fmt::format(
@@ -110,11 +110,15 @@ class PanelDrawing {
             middle, low, high, middle - 3, middle + 3);
       }
     }
-    if (std::isfinite(bar.reference)) {
-      svg += fmt::format(
-          "<path d=\"M{0:.1f} {1:.1f}l5 5l-5 5l-5 -5z\" fill=\"#fff\" stroke=\"#111\" "
-          "stroke-width=\"1.4\"/>\n",
-          middle, height(std::min(bar.reference, chart_.most)) - 5);
+    if (!std::isfinite(bar.reference)) return;
+    const double at = height(std::min(bar.reference, chart_.most));
+    svg += fmt::format(
+        "<path d=\"M{0:.1f} {1:.1f}l5 5l-5 5l-5 -5z\" fill=\"#fff\" stroke=\"#111\" "
+        "stroke-width=\"1.4\"/>\n",
+        middle, at - 5);
+    if (bar.reference > chart_.most) {
+      svg_text(svg, middle, at - 8, "middle", fmt::format("{:.3g}", bar.reference),
+               " font-size=\"11\"");
     }
   }
 

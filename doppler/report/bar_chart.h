@@ -30,7 +30,7 @@ struct BarChart {
   std::vector<std::string> series = {};  // named in the legend
   std::string reference = {};            // what diamonds are, for the legend; empty: there are none
   double line = std::numeric_limits<double>::quiet_NaN();  // a level to compare with, dashed
-  // Bars above are cut there, with their value written on them; keeps one from dwarfing the others.
+  // What is above is cut there, with its value beside it; keeps one from dwarfing the others.
   double most = std::numeric_limits<double>::infinity();
   std::size_t columns = 1;            // panels side by side
   std::vector<BarPanel> panels = {};  // with one vertical axis for all, from zero

@@ -45,6 +45,10 @@ Workload workload_named(const std::string& graph) {
   return {{{"seq", 4096}}, four, eight};
 }
 
+bool is_small(const Scale& scale) {
+  return scale.name == Scale::tiny().name;
+}
+
 // Small ones for tests: a few dozen kernels.
 Workload small_workload(const std::string& graph) {
   if (graph == "chainmm") {
@@ -88,9 +92,8 @@ Lab::Lab(Scale scale, const place::Registry& methods, const std::string& graphs_
       online_(std::move(online)),
       interrupt_(interrupt),
       machines_{kFourDevices, kEightDevices} {
-  const bool small = scale_.name == Scale::tiny().name;
   for (const std::string& graph : scale_.graphs) {
-    const Workload workload = small ? small_workload(graph) : workload_named(graph);
+    const Workload workload = is_small(scale_) ? small_workload(graph) : workload_named(graph);
     for (const auto& [machine, parts] : {std::pair(kFourDevices, workload.parts_of_four),
                                          std::pair(kEightDevices, workload.parts_of_eight)}) {
       problems_[{machine, graph}] = generated(graph, workload.sizes, parts, machine);
@@ -121,13 +124,14 @@ std::uint64_t Lab::hash() const {
   return hasher.value();
 }
 
-std::shared_ptr<const cost::Problem> problem_for_cores(const std::string& graph,
+std::shared_ptr<const cost::Problem> problem_for_cores(const Lab& lab, const std::string& graph,
                                                        const std::string& devices) {
   // Those of bench/quality/fidelity.py, in eight parts, so that there is something to place.
   Sizes sizes{{"seq", 384}, {"hidden", 768}, {"heads", 8}, {"ffn", 2048}, {"vocab", 4000}};
-  if (graph == "chainmm") sizes = {{"size", 1024}};
-  if (graph == "ffnn")
+  if (graph == "chainmm") sizes = {{"size", is_small(lab.scale()) ? 128 : 1024}};
+  if (graph == "ffnn") {
     sizes = {{"batch", 512}, {"input", 768}, {"hidden", 1536}, {"output-size", 768}};
+  }
   const auto eight = topology_of("8xA100");
   FoundPlan found = find_plan(computation_of(graph, sizes), eight, kernel::default_kernels());
   return std::make_shared<const cost::Problem>(

@@ -56,7 +56,7 @@ class Lab {
 };
 
 // A workload in small, for real cores: tens of milliseconds a run on two of them.
-std::shared_ptr<const cost::Problem> problem_for_cores(const std::string& graph,
+std::shared_ptr<const cost::Problem> problem_for_cores(const Lab& lab, const std::string& graph,
                                                        const std::string& devices);
 
 }  // namespace doppler::study::reproduce

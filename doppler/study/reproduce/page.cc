@@ -5,38 +5,45 @@
 #include <algorithm>
 #include <map>
 
+#include "doppler/report/wrap.h"
 #include "doppler/study/reproduce/markdown.h"
 
 namespace doppler::study::reproduce {
 namespace {
 
+constexpr std::size_t kWidth = 120;  // of lines, but for those of tables
+
+std::string paragraph(std::string_view text) {
+  return report::wrap("", text, kWidth) + "\n";
+}
+
 std::string first_lines(const Lab& lab) {
   const Scale& scale = lab.scale();
   const bool full = scale.name == Scale::full().name;
-  std::string text = fmt::format(
-      "# The paper, reproduced\n\n"
-      "Written by `dopp reproduce{}`; do not edit. The published figures are those of arXiv "
-      "2505.23131 (ICLR 2026).\n\n",
-      full ? "" : " --" + scale.name);
+  std::string text =
+      "# The paper, reproduced\n\n" +
+      paragraph(fmt::format("Written by `dopp reproduce{}`; do not edit. The published figures are "
+                            "those of arXiv 2505.23131 (ICLR 2026).",
+                            full ? "" : " --" + scale.name));
   if (!full) {
-    text += fmt::format(
+    text += paragraph(fmt::format(
         "**This is the {} run**: {} seeds instead of {}, and a fraction of the episodes (stage I "
         "{}, stage II {}, Placeto {}, GDP {}). It shows that everything works and which way things "
-        "go; its verdicts are not those of the full run.\n\n",
+        "go; its verdicts are not those of the full run.",
         scale.name, scale.seeds, Scale::full().seeds, scale.imitation_episodes, scale.episodes,
-        scale.placeto_episodes, scale.gdp_episodes);
+        scale.placeto_episodes, scale.gdp_episodes));
   }
-  text += fmt::format(
+  text += paragraph(fmt::format(
       "Means over {} seeds; behind ± and in brackets are 95 % intervals by Student's t (of ratios "
       "by their logarithms, over the same seeds). The paper ran four P100 and eight V100; here "
       "both are cost models, and \"engine\" is an emulated machine on a virtual clock whose costs "
       "are not those that the placer believes in: every kind of kernel is slower or faster by a "
       "random factor (log-normal, sigma 0.3), one link three times slower, every run varies by "
-      "5 %.{}\n\n",
+      "5 %.{}",
       scale.seeds,
       lab.online() ? ""
                    : " Stage III, learning from the engine, is not part of this build: what needs "
-                     "it, DOPPLER-SYS above all, is absent and marked so.");
+                     "it, DOPPLER-SYS above all, is absent and marked so."));
   return text;
 }
 
@@ -67,18 +74,20 @@ std::string findings_text(const std::vector<PagePart>& parts) {
                      : fmt::format("**{}**", verdict_name(finding.verdict))});
     }
   }
-  return fmt::format(
-             "## What is confirmed\n\n{} claims confirmed, {} partly, {} not confirmed, {} open "
-             "(not measured here, or not a claim of the paper). A claim that one is better than "
-             "another counts as confirmed where the whole interval of their ratio says so.\n\n",
-             counts[Verdict::kConfirmed], counts[Verdict::kPartly], counts[Verdict::kNotConfirmed],
-             counts[Verdict::kOpen]) +
-         table.text();
+  const std::string counted = fmt::format(
+      "Confirmed: {}; partly: {}; not confirmed: {}; open: {} (not measured here, or not a claim "
+      "of "
+      "the paper). A claim that one is better than another is confirmed where the whole interval "
+      "of their ratio says so on every graph, partly where it does on some.",
+      counts[Verdict::kConfirmed], counts[Verdict::kPartly], counts[Verdict::kNotConfirmed],
+      counts[Verdict::kOpen]);
+  return "## What is confirmed\n\n" + paragraph(counted) + table.text();
 }
 
 std::string section_text(const PagePart& part, const std::string& prefix) {
   const Experiment& experiment = *part.experiment;
-  std::string text = fmt::format("## {}\n\n{}\n\n", experiment.title(), part.section.question);
+  std::string text =
+      fmt::format("## {}\n\n", experiment.title()) + paragraph(part.section.question);
   if (part.done < part.total) {
     text += fmt::format("*Not complete: {} of {} cells.*\n\n", part.done, part.total);
   }
@@ -89,8 +98,9 @@ std::string section_text(const PagePart& part, const std::string& prefix) {
   for (const Picture& picture : part.section.pictures) {
     text += fmt::format("![{}]({}{}.svg)\n\n", picture.title, prefix, picture.name);
   }
-  return text + fmt::format("**What differs.** {} Numbers: [{}.csv]({}{}.csv).\n\n",
-                            part.section.differs, experiment.name(), prefix, experiment.name());
+  return text +
+         paragraph(fmt::format("**What differs.** {} Numbers: [{}.csv]({}{}.csv).",
+                               part.section.differs, experiment.name(), prefix, experiment.name()));
 }
 
 }  // namespace

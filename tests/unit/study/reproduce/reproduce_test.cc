@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <map>
@@ -12,6 +13,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "support/errors.h"
+#include "support/shared_graphs.h"
 
 namespace doppler::study::reproduce {
 namespace {
@@ -45,6 +47,36 @@ class Reproduction : public ::testing::Test {
       found[entry.path().filename().string()] = read_file(entry.path().string());
     }
     return found;
+  }
+
+  // The page of what is there already, written beside the folder.
+  void expect_good_page(const std::string& folder) const {
+    ReproduceSettings given = settings(folder, kDeterministic);
+    given.page = root_ + "/page.md";
+    const ReproduceReport report = reproduce(given, methods_);
+    EXPECT_EQ(report.before, report.total);
+    std::string page = read_file(given.page);
+    std::replace(page.begin(), page.end(), '\n', ' ');  // wherever lines end
+    EXPECT_THAT(page, HasSubstr("**This is the tiny run**: 2 seeds instead of 5"));
+    EXPECT_THAT(page, HasSubstr("Stage III, learning from the engine, is not part of this build"));
+    EXPECT_THAT(page, HasSubstr("| | published | 230.4 | 137.1 | 198.0 | 139.0 | 122.5 | 123.4 |"));
+    EXPECT_THAT(page, HasSubstr("| absent |"));
+    EXPECT_THAT(page, Not(HasSubstr("nan")));
+    EXPECT_THAT(page, Not(HasSubstr("Not complete")));
+    EXPECT_GE(report.findings.size(), 10u);
+    // Files as seen from the page; each is there.
+    EXPECT_THAT(page, HasSubstr("](" + folder + "/stages.svg)"));
+    const std::string link = "](" + folder + "/";
+    for (std::size_t at = page.find(link); at != std::string::npos; at = page.find(link, at + 1)) {
+      const std::string file = page.substr(at + 2, page.find(')', at) - at - 2);
+      EXPECT_TRUE(std::filesystem::exists(root_ + "/" + file)) << file;
+    }
+    for (const auto& [name, text] : files(folder)) {
+      if (!name.ends_with(".svg")) continue;
+      EXPECT_THAT(text, ::testing::StartsWith("<svg ")) << name;
+      EXPECT_THAT(text, Not(HasSubstr("nan"))) << name;
+      EXPECT_THAT(text, Not(HasSubstr("inf"))) << name;
+    }
   }
 
   std::string root_;
@@ -85,6 +117,7 @@ TEST_F(Reproduction, GoesOnAfterInterruptionsWithTheSameFiles) {
   }
   EXPECT_GT(calls, 2);
   EXPECT_EQ(files("parts"), files("whole"));
+  expect_good_page("whole");
 }
 
 TEST_F(Reproduction, ASecondCallHasNothingToDo) {
@@ -98,35 +131,6 @@ TEST_F(Reproduction, ASecondCallHasNothingToDo) {
   EXPECT_EQ(more.before, 0u);
   EXPECT_EQ(files("out").count("modes.csv"), 1u);
   EXPECT_EQ(files("out").count("assignments-chainmm.svg"), 1u);
-}
-
-TEST_F(Reproduction, ThePageSaysWhatItIs) {
-  ReproduceSettings given = settings("out", kDeterministic);
-  given.page = root_ + "/page.md";
-  const ReproduceReport report = reproduce(given, methods_);
-  const std::string page = read_file(given.page);
-  EXPECT_THAT(page, HasSubstr("**This is the tiny run**: 2 seeds instead of 5"));
-  EXPECT_THAT(page, HasSubstr("Stage III, learning from the engine, is not part of this build"));
-  EXPECT_THAT(page, Not(HasSubstr("| chainmm | published |")));
-  EXPECT_THAT(page, HasSubstr("| | published | 230.4 | 137.1 | 198.0 | 139.0 | 122.5 | 123.4 |"));
-  EXPECT_THAT(page, HasSubstr("| absent |"));
-  // Pictures as seen from the page; each is there.
-  EXPECT_THAT(page, HasSubstr("](out/stages.svg)"));
-  for (std::size_t at = page.find("](out/"); at != std::string::npos;
-       at = page.find("](out/", at + 1)) {
-    const std::string file = page.substr(at + 2, page.find(')', at) - at - 2);
-    EXPECT_TRUE(std::filesystem::exists(root_ + "/" + file)) << file;
-  }
-  EXPECT_THAT(page, Not(HasSubstr("nan")));
-  EXPECT_THAT(page, Not(HasSubstr("Not complete")));
-  EXPECT_FALSE(std::filesystem::exists(root_ + "/out/index.md"));
-  EXPECT_GE(report.findings.size(), 10u);
-  for (const auto& [name, text] : files("out")) {
-    if (!name.ends_with(".svg")) continue;
-    EXPECT_THAT(text, ::testing::StartsWith("<svg ")) << name;
-    EXPECT_THAT(text, Not(HasSubstr("nan"))) << name;
-    EXPECT_THAT(text, Not(HasSubstr("inf"))) << name;
-  }
 }
 
 // A stage III that does nothing but serve what it is given: the columns are there then.
@@ -149,6 +153,19 @@ TEST_F(Reproduction, StageThreeFillsItsColumns) {
   // It is part of what results belong to.
   given.online = {};
   EXPECT_THROW(reproduce(given, methods_), InputError);
+}
+
+TEST_F(Reproduction, PublishedGraphFilesJoinTheComparison) {
+  ReproduceSettings given = settings("out", {"comparison"});
+  const auto file = test::shared_graph("reference/chainmm.txt");
+  if (!file) GTEST_SKIP() << "the shared graphs are not here";
+  given.graphs_folder = std::filesystem::path(*file).parent_path().string();
+  const ReproduceReport report = reproduce(given, methods_);
+  EXPECT_EQ(report.done, report.total);
+  const std::string page = read_file(report.page);
+  EXPECT_THAT(page, HasSubstr("**uniform:4**, simulated"));
+  EXPECT_THAT(page, HasSubstr("in the unit of the files"));
+  EXPECT_THAT(page, HasSubstr("| uniform:4 | ffnn |"));
 }
 
 TEST_F(Reproduction, TimedExperimentsComeToAnEnd) {

@@ -82,9 +82,10 @@ TEST(Verdicts, NeedTheWholeInterval) {
   EXPECT_EQ(verdict({}), Verdict::kOpen);
   EXPECT_EQ(verdict({{"a", {}}}), Verdict::kOpen);
   EXPECT_EQ(more_is_better("c", "p", {{"a", above}}).verdict, Verdict::kConfirmed);
-  EXPECT_EQ(less_is_better("c", "p", {{"a", below}, {"b", above}}).ours,
-            "a 0.900 (0.850 to 0.950), b 1.200 (1.100 to 1.300); geometric mean 1.039. So on 1 of 2, "
-            "the opposite on 1");
+  EXPECT_EQ(
+      less_is_better("c", "p", {{"a", below}, {"b", above}}).ours,
+      "a 0.900 (0.850 to 0.950), b 1.200 (1.100 to 1.300); geometric mean 1.039. So on 1 of 2, "
+      "the opposite on 1");
 }
 
 }  // namespace
