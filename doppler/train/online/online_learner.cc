@@ -340,9 +340,10 @@ OnlineSummary OnlineLearner::summary() const {
     variance += promotion.measured.error * promotion.measured.error;
   }
   const double margin = kIntervalErrors * std::sqrt(variance);
-  summary.improvement = -std::expm1(log_ratio);
-  summary.improvement_low = -std::expm1(log_ratio + margin);
-  summary.improvement_high = -std::expm1(log_ratio - margin);
+  // Not minus zero where nothing took over.
+  summary.improvement = 0.0 - std::expm1(log_ratio);
+  summary.improvement_low = 0.0 - std::expm1(log_ratio + margin);
+  summary.improvement_high = 0.0 - std::expm1(log_ratio - margin);
   return summary;
 }
 
