@@ -273,8 +273,8 @@ bool OnlineLearner::work() {
   return true;
 }
 
-// Search and policy take turns: what search finds is predicted to be faster, since it looks for the
-// simulator's errors, too, and is measured faster no more often.
+// Search and policy take turns: by predictions alone search would nearly always win, since it
+// minimises just these, its simulator's errors included.
 std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
     const Situation& situation, std::uint64_t number, const std::set<std::uint64_t>& tried) {
   const double parameters = all_parameter_bytes(*problem_);
