@@ -273,8 +273,8 @@ bool OnlineLearner::work() {
   return true;
 }
 
-// Search and policy take turns: what search finds is predicted to be faster, since it looks for the
-// simulator's errors, too, and is measured faster no more often.
+// Search and policy take turns: by predictions alone search would nearly always win, since it
+// minimises just these, its simulator's errors included.
 std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
     const Situation& situation, std::uint64_t number, const std::set<std::uint64_t>& tried) {
   const double parameters = all_parameter_bytes(*problem_);
@@ -340,9 +340,10 @@ OnlineSummary OnlineLearner::summary() const {
     variance += promotion.measured.error * promotion.measured.error;
   }
   const double margin = kIntervalErrors * std::sqrt(variance);
-  summary.improvement = -std::expm1(log_ratio);
-  summary.improvement_low = -std::expm1(log_ratio + margin);
-  summary.improvement_high = -std::expm1(log_ratio - margin);
+  // Not minus zero where nothing took over.
+  summary.improvement = 0.0 - std::expm1(log_ratio);
+  summary.improvement_low = 0.0 - std::expm1(log_ratio + margin);
+  summary.improvement_high = 0.0 - std::expm1(log_ratio - margin);
   return summary;
 }
 
