@@ -26,7 +26,7 @@ TEST(Reproduce, OneExperiment) {
   EXPECT_THAT(page, HasSubstr("**This is the quick run**"));
   EXPECT_THAT(page, HasSubstr("## Work-conserving against synchronous"));
   EXPECT_THAT(page, HasSubstr("![What barriers cost](modes.svg)"));
-  EXPECT_THAT(page, HasSubstr("chainmm 1.33, ffnn 1.53"));
+  EXPECT_THAT(page, HasSubstr("chainmm 1.333, ffnn 1.532"));
   EXPECT_THAT(files.read("out/modes.svg"), HasSubstr("published, the enumerative assignment"));
   // What is there is not done again, and the page comes out the same.
   const Outcome again = files.dopp(std::string(kModes) + " -o out");

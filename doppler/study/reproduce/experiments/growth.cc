@@ -56,9 +56,10 @@ class Growth final : public Experiment {
 
   Outcome run(const Lab& lab, const Cell& cell) const override {
     const std::string& name = cell.key.front();
-    const auto problem = name.starts_with(kRandom)
-                             ? random_problem(std::stoi(name.substr(7)), cell.seed)
-                             : lab.problem(kFourDevices, name);
+    const auto problem =
+        name.starts_with(kRandom)
+            ? random_problem(std::stoi(name.substr(std::string_view(kRandom).size())), cell.seed)
+            : lab.problem(kFourDevices, name);
     train::TrainingPlan plan{.episodes = 2 * kEpisodes, .seed = cell.seed};
     train::Training training(plan, {problem}, lab.methods());
     while (training.updates() < training.total_updates() / 2) training.update();

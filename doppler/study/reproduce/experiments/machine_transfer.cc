@@ -72,7 +72,7 @@ class MachineTransfer final : public Experiment {
                            .series = {"zero-shot", "few-shot", "enumerative"},
                            .reference = "published"};
     report::BarPanel panel{.title = "4xP100 to 8xV100"};
-    std::vector<GraphRatio> kept, close;
+    std::vector<GraphRatio> kept;
     std::vector<double> zero_shares, few_shares;
     for (const std::string& graph : lab.scale().graphs) {
       const Key key{graph};
