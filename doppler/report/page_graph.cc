@@ -193,6 +193,15 @@ void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGra
     json.key("kind").begin_array(JsonLayout::kCompact);
     for (const std::uint32_t v : drawn.first) json.value(graph.op_kind_index(NodeId(v)));
     json.end_array();
+    json.key("output_bytes").begin_array(JsonLayout::kCompact);
+    for (const std::uint32_t v : drawn.first) {
+      double bytes = 0.0;
+      for (const TensorId tensor : graph.outputs(NodeId(v))) {
+        bytes += graph.bytes(tensor).value_or(0.0);
+      }
+      json.value(bytes);
+    }
+    json.end_array();
     if (!graph.meta_op_names().empty()) {
       write_array(json, "meta_ops", graph.meta_op_names());
       json.key("meta_op").begin_array(JsonLayout::kCompact);

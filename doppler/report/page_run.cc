@@ -145,20 +145,11 @@ class RunWriter {
     json_.end_array();
   }
 
-  // Of nodes their device and their output; of groups how many of their nodes are on which device.
+  // Of nodes their device; of groups how many of their nodes are on which device.
   void write_items() {
     if (drawn_.grouping == Grouping::kNone) {
       json_.key("device").begin_array(JsonLayout::kCompact);
       for (const std::uint32_t v : drawn_.first) json_.value(timeline_.device[v].value());
-      json_.end_array();
-      json_.key("output_bytes").begin_array(JsonLayout::kCompact);
-      for (const std::uint32_t v : drawn_.first) {
-        double bytes = 0.0;
-        for (const TensorId tensor : problem_.graph().outputs(NodeId(v))) {
-          bytes += problem_.bytes(tensor);
-        }
-        json_.value(bytes);
-      }
       json_.end_array();
       return;
     }

@@ -148,7 +148,7 @@ export function details(placement, item, choose) {
     add('ends', formatTime(span.end, unit));
     add('takes', formatTime(span.busy, unit));
   }
-  if (placement.output_bytes) add('makes', formatBytes(placement.output_bytes[item]));
+  if (graph.output_bytes) add('makes', formatBytes(graph.output_bytes[item]));
   add('critical', placement.criticalItem.has(item) ? 'yes' : 'no');
   const others = (title, items) => {
     if (items.length === 0) return [];
