@@ -59,7 +59,15 @@ SourcedPlacement PlacementSource::read(const std::string& path,
                 static_cast<int>(options.costs)};
   std::shared_ptr<const cost::Problem>& problem = problems_[key];
   if (!problem) {
-    problem = api::load_problem(sourced.graph_path, sourced.devices, options, machine_.costs_file);
+    // What the graph's reader has to say was said when it was placed.
+    problem = api::load_problem({.graph = sourced.graph_path,
+                                 .devices = sourced.devices,
+                                 .options = options,
+                                 .costs = machine_.costs_file,
+                                 .load = machine_.load,
+                                 .rules = machine_.rules,
+                                 .constraints = machine_.constraints_file})
+                  .problem;
   }
   sourced.problem = problem;
   sourced.placement = read_placement(path, *problem, warnings);

@@ -10,6 +10,7 @@
 #include "doppler/api/doppler.h"
 #include "doppler/base/json_writer.h"
 #include "doppler/study/reproduce/reproduce.h"
+#include "doppler/study/reproduce/served_learning.h"
 
 namespace doppler::app {
 namespace {
@@ -54,6 +55,7 @@ void run(const ReproduceRequest& request) {
   study::reproduce::ReproduceSettings settings = request.settings;
   settings.version = DOPPLER_VERSION;
   settings.interrupt = catch_interrupts();
+  settings.online = study::reproduce::served_learning();
   ProgressLine progress("preparing");
   settings.progress = [&](const std::string& what) { progress.say(what); };
   const ReproduceReport report = study::reproduce::reproduce(settings, api::default_methods());
