@@ -51,7 +51,9 @@ LoadedProblem load_problem(const ProblemSource& source) {
     rules = cost::read_constraint_rules_json(source.constraints, read_file(source.constraints));
   }
   rules.append(source.rules);
-  import::Imported imported = import::load(source.graph, source.load);
+  import::LoadOptions load = source.load;
+  load.import.own_devices = !topology.has_value();
+  import::Imported imported = import::load(source.graph, load);
   if (!topology) {
     if (!imported.machine) {
       throw InputError(fmt::format("{}: brings no devices of its own: --devices {} means nothing",

@@ -26,10 +26,11 @@ struct ConstraintRules {
     std::uint64_t bytes;
   };
 
-  std::vector<NodeRule> pins;                      // on one of these devices
-  std::vector<NodeRule> forbids;                   // on none of these devices
-  std::vector<std::vector<std::string>> colocate;  // what any of the patterns fits shares a device
-  std::vector<MemoryRule> memory;                  // a later rule wins
+  std::vector<NodeRule> pins = {};     // on one of these devices
+  std::vector<NodeRule> forbids = {};  // on none of these devices
+  // What any of the patterns of a group fits shares a device.
+  std::vector<std::vector<std::string>> colocate = {};
+  std::vector<MemoryRule> memory = {};  // a later rule wins
 
   bool empty() const {
     return pins.empty() && forbids.empty() && colocate.empty() && memory.empty();

@@ -133,7 +133,8 @@ bool is_chakra(const Content& content) {
 }
 
 Imported read_chakra(const std::string& file, std::string_view bytes, const ImportOptions&) {
-  if (Content(bytes).is_json) {
+  const std::size_t first = bytes.find_first_not_of("\xef\xbb\xbf \t\r\n");
+  if (first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[')) {
     ChakraTrace trace(file, [&file, bytes](std::size_t at, const std::string& message) {
       fail_at_offset(file, bytes, at, message);
     });

@@ -13,7 +13,7 @@ namespace doppler::import {
 
 // More nodes or edges than these are taken for a file that was made to fill the memory.
 inline constexpr std::size_t kMaxForeignNodes = 20'000'000;
-inline constexpr std::size_t kMaxForeignEdges = 200'000'000;
+inline constexpr std::size_t kMaxForeignEdges = 50'000'000;
 
 // Calls read(key) for every key of the object that comes next; where it returns false, the value is
 // passed over.

@@ -19,6 +19,9 @@ namespace doppler::import {
 
 struct ImportOptions {
   std::map<std::string, std::int64_t> dimensions = {};  // sizes of symbolic dimensions, by name
+  // The devices that the file brings will be used, so that memory and moves count as it counts
+  // them.
+  bool own_devices = false;
 };
 
 struct Imported {

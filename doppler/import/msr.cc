@@ -18,11 +18,7 @@ namespace {
 
 // The files do not name the unit; the paper's times are milliseconds.
 constexpr double kSecondsPerUnit = 1e-3;
-// Explicit routes between accelerators are one for each pair.
-constexpr std::size_t kMostAccelerators = 256;
-constexpr std::size_t kMostCpus = 1024;
-// Sizes / costs of edges that agree this well are one bandwidth.
-constexpr double kSameBandwidth = 1e-3;
+constexpr std::size_t kMostOfAClass = device::Topology::kMaxDevices / 2;
 
 struct Layer {
   std::string name, id;
@@ -40,17 +36,17 @@ struct Link {
 
 class MsrReader {
  public:
-  MsrReader(const std::string& file, std::string_view text)
-      : file_(file), reader_(file, text), tasks_(file, text) {}
+  MsrReader(const std::string& file, std::string_view text, bool own_devices)
+      : file_(file), reader_(file, text), tasks_(file, text), own_devices_(own_devices) {}
 
   Imported read() {
     read_object(reader_, [&](std::string_view key) {
       if (key == "maxSizePerFPGA") {
         memory_ = read_quantity(reader_, key);
       } else if (key == "maxFPGAs") {
-        accelerators_ = count(key, kMostAccelerators);
+        accelerators_ = count(key);
       } else if (key == "maxCPUs") {
-        cpus_ = count(key, kMostCpus);
+        cpus_ = count(key);
       } else if (key == "nodes") {
         read_array(reader_, [&] { read_node(); });
       } else if (key == "edges") {
@@ -68,20 +64,15 @@ class MsrReader {
     if (unsupported_ > 0) {
       imported.notes.push_back(fmt::format("{} nodes run on CPUs only", unsupported_));
     }
-    if (guessed_bytes_ > 0) {
-      imported.notes.push_back(fmt::format(
-          "{} edges have a cost and no size: a bandwidth of {:.3g} B/s is taken for granted",
-          guessed_bytes_, bandwidth_));
-    }
     if (accelerators_ + cpus_ > 0) imported.machine = machine();
     return imported;
   }
 
  private:
-  std::size_t count(std::string_view key, std::size_t most) {
+  std::size_t count(std::string_view key) {
     const double value = read_quantity(reader_, key);
-    if (value != std::floor(value) || value > static_cast<double>(most)) {
-      reader_.fail(fmt::format("{} must be an integer up to {}", key, most));
+    if (value != std::floor(value) || value > static_cast<double>(kMostOfAClass)) {
+      reader_.fail(fmt::format("{} must be an integer up to {}", key, kMostOfAClass));
     }
     return static_cast<std::size_t>(value);
   }
@@ -164,22 +155,12 @@ class MsrReader {
     for (auto& [color, nodes] : classes) tasks_.colocate(std::move(nodes));
   }
 
+  // The benchmark's memory is that of nodes; on its own devices results take up none, and moving
+  // one takes its cost. On others they have their size.
   void add_edges() {
-    double sizes = 0.0, costs = 0.0;
     for (const Link& link : links_) {
-      if (!link.bytes || link.cost <= 0.0) continue;
-      sizes += *link.bytes;
-      costs += link.cost;
-    }
-    if (sizes > 0.0 && std::isfinite(sizes / costs)) bandwidth_ = sizes / costs;
-    for (Link& link : links_) {
-      if (!link.bytes) {
-        link.bytes = link.cost * bandwidth_;
-        ++guessed_bytes_;
-      }
-      one_bandwidth_ &= std::abs(*link.bytes - link.cost * bandwidth_) <=
-                        kSameBandwidth * std::max(*link.bytes, 1.0);
-      tasks_.connect(node(link.from, link.at), node(link.to, link.at), link.bytes, link.cost);
+      tasks_.connect(node(link.from, link.at), node(link.to, link.at),
+                     own_devices_ ? std::nullopt : link.bytes, link.cost);
     }
   }
 
@@ -189,8 +170,6 @@ class MsrReader {
     return found->second;
   }
 
-  // Accelerators reach the host's memory over a link each, and each other over two of them; CPU
-  // cores share that memory.
   device::TopologySpec machine() const {
     device::TopologySpec spec;
     spec.name = "file";
@@ -200,39 +179,17 @@ class MsrReader {
     spec.kinds = {{.name = "accelerator", .device_class = device::DeviceClass::kAccelerator},
                   {.name = "cpu", .device_class = device::DeviceClass::kCpu}};
     spec.groups = {{.name = "host"}};
-    constexpr std::uint32_t kMany = 1u << 30;  // as many transfers at once as there are
-    // Where sizes and costs do not go together, only the costs count.
-    const auto rate = [&](double factor) {
-      return one_bandwidth_ ? std::optional(bandwidth_ * factor) : std::nullopt;
-    };
-    constexpr double kNoTime = 1e6;  // that much faster than a link
-    spec.channels = {{.name = "memory", .bandwidth = rate(kNoTime), .capacity = kMany},
-                     {.name = "through-memory", .bandwidth = rate(0.5), .capacity = kMany}};
-    const std::vector<ChannelId> memory{ChannelId(0)};
+    spec.pairwise_links = device::Channel{.name = "link"};  // costs are given
+    constexpr double kMostBytes = 1e18;
     for (std::size_t a = 0; a < accelerators_; ++a) {
-      const ChannelId up = ChannelId::of(spec.channels.size());
-      spec.channels.push_back({.name = fmt::format("acc{}-out", a), .bandwidth = rate(1.0)});
-      const ChannelId down = ChannelId::of(spec.channels.size());
-      spec.channels.push_back({.name = fmt::format("acc{}-in", a), .bandwidth = rate(1.0)});
       spec.devices.push_back({.name = fmt::format("acc{}", a),
                               .kind = 0,
-                              .memory_bytes = memory_ < 1e18 ? static_cast<std::uint64_t>(memory_)
-                                                             : device::kUnlimitedMemory,
-                              .egress = {up},
-                              .ingress = {down}});
-    }
-    for (std::size_t from = 0; from < accelerators_; ++from) {
-      for (std::size_t to = 0; to < accelerators_; ++to) {
-        if (from == to) continue;
-        spec.routes.push_back({.from = DeviceId::of(from),
-                               .to = DeviceId::of(to),
-                               .channels = {spec.devices[from].egress[0], ChannelId(1),
-                                            spec.devices[to].ingress[0]}});
-      }
+                              .memory_bytes = memory_ < kMostBytes
+                                                  ? static_cast<std::uint64_t>(memory_)
+                                                  : device::kUnlimitedMemory});
     }
     for (std::size_t c = 0; c < cpus_; ++c) {
-      spec.devices.push_back(
-          {.name = fmt::format("cpu{}", c), .kind = 1, .egress = memory, .ingress = memory});
+      spec.devices.push_back({.name = fmt::format("cpu{}", c), .kind = 1});
     }
     return spec;
   }
@@ -245,9 +202,8 @@ class MsrReader {
   std::vector<Layer> layers_;
   std::vector<Link> links_;
   std::map<std::string, NodeId> node_of_;
-  double bandwidth_ = 2147483648.0;  // bytes/s: that of the benchmark's own files
-  bool one_bandwidth_ = true;
-  std::size_t unsupported_ = 0, guessed_bytes_ = 0;
+  std::size_t unsupported_ = 0;
+  bool own_devices_;
 };
 
 }  // namespace
@@ -256,8 +212,8 @@ bool is_msr(const Content& content) {
   return content.json.has("maxSizePerFPGA") || content.json.first_has("nodes", "fpgaLatency");
 }
 
-Imported read_msr(const std::string& file, std::string_view text, const ImportOptions&) {
-  return MsrReader(file, text).read();
+Imported read_msr(const std::string& file, std::string_view text, const ImportOptions& options) {
+  return MsrReader(file, text, options.own_devices).read();
 }
 
 }  // namespace doppler::import

@@ -31,6 +31,26 @@ TEST(Glob, FitsWholeNames) {
   EXPECT_FALSE(glob_matches("", "x"));
 }
 
+// Rules of which most are none.
+struct Rules : ConstraintRules {
+  Rules& pin(std::string nodes, std::string devices) {
+    pins.push_back({std::move(nodes), std::move(devices)});
+    return *this;
+  }
+  Rules& forbid(std::string nodes, std::string devices) {
+    forbids.push_back({std::move(nodes), std::move(devices)});
+    return *this;
+  }
+  Rules& together(std::vector<std::string> patterns) {
+    colocate.push_back(std::move(patterns));
+    return *this;
+  }
+  Rules& limit(std::string devices, std::uint64_t bytes) {
+    memory.push_back({std::move(devices), bytes});
+    return *this;
+  }
+};
+
 // a -> b -> c of 1 s each on two devices; each reads a parameter of 10 bytes.
 graph::Graph chain() {
   graph::GraphBuilder builder;
@@ -59,27 +79,21 @@ std::string device_name(std::size_t d) {
 
 TEST(ConstraintRules, BecomeConstraintsOfAProblem) {
   const std::string d0 = device_name(0), d1 = device_name(1);
-  const Problem p = problem({.pins = {{"a", d0}},
-                             .forbids = {{"c", d0}},
-                             .colocate = {{"b", "c"}},
-                             .memory = {{"*", 100}, {d1, 50}}});
+  const Problem p = problem(
+      Rules().pin("a", d0).forbid("c", d0).together({"b", "c"}).limit("*", 100).limit(d1, 50));
   EXPECT_THAT(p.allowed_devices(NodeId(0)), testing::ElementsAre(DeviceId(0)));
   EXPECT_THAT(p.allowed_devices(NodeId(1)), testing::ElementsAre(DeviceId(1)));
   EXPECT_EQ(p.unit_of(NodeId(1)), p.unit_of(NodeId(2)));
   EXPECT_EQ(p.capacity_bytes(DeviceId(0)), 100.0);
   EXPECT_EQ(p.capacity_bytes(DeviceId(1)), 50.0);
   // A pattern of several devices leaves a choice among them.
-  EXPECT_EQ(problem({.pins = {{"a", "*"}}}).allowed_devices(NodeId(0)).size(), 2u);
+  EXPECT_EQ(problem(Rules().pin("a", "*")).allowed_devices(NodeId(0)).size(), 2u);
 }
 
 TEST(ConstraintRules, PatternsThatFitNothingAreRefused) {
-  EXPECT_THAT(error_of<ParameterError>([] {
-                problem({.pins = {{"z*", "*"}}});
-              }),
+  EXPECT_THAT(error_of<ParameterError>([] { problem(Rules().pin("z*", "*")); }),
               HasSubstr("no node is called 'z*'"));
-  EXPECT_THAT(error_of<ParameterError>([] {
-                problem({.memory = {{"gpu9", 1}}});
-              }),
+  EXPECT_THAT(error_of<ParameterError>([] { problem(Rules().limit("gpu9", 1)); }),
               HasSubstr("has no device 'gpu9' (it has " + device_name(0)));
 }
 
@@ -88,15 +102,15 @@ TEST(ConstraintRules, TheSmallestConflictIsTold) {
   const auto conflict = [](const ConstraintRules& rules) {
     return error_of<InfeasibleError>([&] { problem(rules); });
   };
-  EXPECT_EQ(conflict({.pins = {{"a", d0}, {"c", d1}}, .colocate = {{"a", "b", "c"}}}),
+  EXPECT_EQ(conflict(Rules().pin("a", d0).pin("c", d1).together({"a", "b", "c"})),
             "no device of uniform:2 is left: 'a' is pinned to " + d0 +
                 " and colocated with 'c', which is pinned to " + d1);
-  EXPECT_EQ(conflict({.pins = {{"a", d0}, {"a", d1}}}),
+  EXPECT_EQ(conflict(Rules().pin("a", d0).pin("a", d1)),
             "no device of uniform:2 is left: 'a' is pinned to " + d0 + " and is pinned to " + d1);
   EXPECT_EQ(
-      conflict({.pins = {{"b", d1}}, .forbids = {{"a", d0}, {"b", d1}}}),
+      conflict(Rules().pin("b", d1).forbid("a", d0).forbid("b", d1)),
       "no device of uniform:2 is left: 'b' is pinned to " + d1 + " and is forbidden on " + d1);
-  EXPECT_EQ(conflict({.forbids = {{"a", d0}, {"b", d1}}, .colocate = {{"[ab]"}}}),
+  EXPECT_EQ(conflict(Rules().forbid("a", d0).forbid("b", d1).together({"[ab]"})),
             "no device of uniform:2 is left: 'a' is forbidden on " + d0 +
                 " and colocated with 'b', which is forbidden on " + d1);
 }
@@ -104,14 +118,14 @@ TEST(ConstraintRules, TheSmallestConflictIsTold) {
 TEST(MemoryConflict, NamesTheTensorsThatCannotFit) {
   const std::string d0 = device_name(0);
   // Three parameters of 10 bytes on a device of 25: the third is one too many.
-  EXPECT_EQ(memory_conflict(problem({.pins = {{"*", d0}}, .memory = {{d0, 25}}})),
+  EXPECT_EQ(memory_conflict(problem(Rules().pin("*", d0).limit(d0, 25))),
             "these 3 tensors (a.w, b.w, c.w) need 30 B on " + d0 + ", which has 25 B");
   // b needs its parameter, its input and its result at once: 10 + 4 + 4.
-  EXPECT_THAT(memory_conflict(problem({.memory = {{"*", 15}}})),
+  EXPECT_THAT(memory_conflict(problem(Rules().limit("*", 15))),
               HasSubstr("need 18 B at once for 'b', whose largest device has 15 B"));
-  EXPECT_THAT(memory_conflict(problem({.colocate = {{"*"}}, .memory = {{"*", 25}}})),
+  EXPECT_THAT(memory_conflict(problem(Rules().together({"*"}).limit("*", 25))),
               HasSubstr("for 'a' and 2 nodes colocated with it, whose largest device has 25 B"));
-  EXPECT_EQ(memory_conflict(problem({.memory = {{"*", 25}}})), "");
+  EXPECT_EQ(memory_conflict(problem(Rules().limit("*", 25))), "");
 }
 
 TEST(ConstraintRulesJson, ReadsAllAndRefusesTheRest) {

@@ -84,12 +84,11 @@ TEST(Msr, TimesMemoryColocationAndMachine) {
   ASSERT_EQ(machine.device_count(), 3u);
   EXPECT_EQ(machine.device(DeviceId(0)).memory_bytes, 1000u);
   EXPECT_EQ(machine.device(DeviceId(2)).memory_bytes, device::kUnlimitedMemory);
-  // 4000 bytes in 2 ms: 2 MB/s to the host, half of it between accelerators.
-  std::vector<ChannelId> route;
-  machine.route(DeviceId(0), DeviceId(2), route);
-  EXPECT_DOUBLE_EQ(*machine.channel(route[0]).bandwidth, 2e6);
-  machine.route(DeviceId(0), DeviceId(1), route);
-  EXPECT_DOUBLE_EQ(*machine.channel(route[1]).bandwidth, 1e6);
+  EXPECT_DOUBLE_EQ(*graph.bytes(graph.outputs(NodeId(0))[0]), 4000.0);
+  // On the file's own devices only what nodes take up counts, and moving a result takes its cost.
+  const graph::Graph own = parse("g", kMsr, {.import = {.own_devices = true}}).graph;
+  EXPECT_EQ(own.bytes(own.outputs(NodeId(0))[0]), std::nullopt);
+  EXPECT_DOUBLE_EQ(*own.transfer_time(own.outputs(NodeId(0))[0]), 0.002);
 }
 
 TEST(Msr, ErrorsHaveAPlace) {
