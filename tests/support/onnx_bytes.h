@@ -94,7 +94,7 @@ inline std::string node(std::string_view op, const Names& inputs, const Names& o
 }
 
 struct GraphParts {
-  std::vector<std::string> nodes, initializers, inputs, outputs, values;
+  std::vector<std::string> nodes = {}, initializers = {}, inputs = {}, outputs = {}, values = {};
 };
 inline std::string body(const GraphParts& parts, std::string_view name = "g") {
   std::string out;

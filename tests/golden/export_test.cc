@@ -1,0 +1,66 @@
+// Models in, placements out for other tools, as a user types them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "command.h"
+#include "support/onnx_bytes.h"
+
+namespace doppler::golden {
+namespace {
+
+using ::testing::HasSubstr;
+
+// Two branches of products, so that both devices are worth using.
+std::string two_branches() {
+  using namespace test::onnx;
+  return model({.nodes = {node("MatMul", {"x", "w"}, {"a"}), node("MatMul", {"x", "v"}, {"b"}),
+                          node("Add", {"a", "b"}, {"y"})},
+                .initializers = {tensor("w", 1, {4096, 4096}), tensor("v", 1, {4096, 4096})},
+                .inputs = {value("x", 1, {"batch", "4096"})},
+                .outputs = {value("y", 1, {})}});
+}
+
+class Export : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    files_.write("m.onnx", two_branches());
+    const Outcome placed = files_.dopp(
+        "place m.onnx --dim batch=4096 --devices 2xA100 --method heft -o placement.json");
+    ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  }
+  Workspace files_;
+};
+
+TEST_F(Export, EveryFormFromThePlacementAlone) {
+  for (const auto& [form, expected] :
+       std::vector<std::pair<std::string, std::string>>{{"onnx", "layer_ann"},
+                                                        {"torch", "\"n_a\""},
+                                                        {"tf", "/device:GPU:1"},
+                                                        {"dot", "digraph"},
+                                                        {"starpu", "doppler.starpu"}}) {
+    const Outcome outcome =
+        files_.dopp("export placement.json --dim batch=4096 --to " + form + " -o out." + form);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(files_.read("out." + form), HasSubstr(expected)) << form;
+  }
+  // The exported model is placed as the model itself.
+  EXPECT_EQ(
+      files_.dopp("simulate out.onnx placement.json --dim batch=4096 --devices 2xA100").exit_code,
+      0);
+}
+
+TEST_F(Export, BadRequests) {
+  const Outcome form = files_.dopp("export placement.json --to tflite -o x");
+  EXPECT_EQ(form.exit_code, 2);
+  EXPECT_THAT(form.err, HasSubstr("unknown form 'tflite' (known: onnx, torch, tf, dot, starpu)"));
+  files_.write("g.dot", "digraph { n_a [flops=1]; n_b [flops=1]; n_y [flops=1] }");
+  const Outcome graph = files_.dopp("export placement.json g.dot --to onnx -o x");
+  EXPECT_EQ(graph.exit_code, 2);
+  EXPECT_THAT(graph.err, HasSubstr("only a graph that was read from an ONNX model"));
+  EXPECT_FALSE(files_.has("x"));
+  EXPECT_EQ(files_.dopp("export gone.json --to dot -o x").exit_code, 2);
+  EXPECT_THAT(files_.dopp("export --help").out, HasSubstr("Examples:"));
+}
+
+}  // namespace
+}  // namespace doppler::golden
