@@ -14,6 +14,7 @@ namespace doppler::study {
 struct GraphOrigin {
   GraphOrigin(std::string graph_path, std::vector<std::string> reader_notes = {})
       : path(std::move(graph_path)), notes(std::move(reader_notes)) {}
+  GraphOrigin(const char* graph_path) : path(graph_path) {}
 
   std::string path;
   std::vector<std::string> notes;
