@@ -1,12 +1,15 @@
 // dopp export
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "app/commands.h"
 #include "app/placement_source.h"
 #include "app/terminal.h"
+#include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/export/export.h"
 
@@ -20,6 +23,13 @@ void run(const ExportRequest& request) {
   const SourcedPlacement placed =
       PlacementSource(request.graph, request.machine).read(request.placement, warnings);
   for (const std::string& warning : warnings) print_warning(warning);
+  // The options could not know what the placement names.
+  for (const std::string& input : {placed.graph_path, placed.devices}) {
+    std::error_code missing;
+    if (!std::filesystem::equivalent(request.output, input, missing)) continue;
+    throw ParameterError(
+        fmt::format("--output: '{}' is read, and would be replaced", request.output));
+  }
   progress.say("writing");
   // Only the form that is a changed copy of the model needs its bytes.
   const std::string model = request.target == "onnx" ? read_file(placed.graph_path) : std::string();

@@ -38,7 +38,7 @@ SourcedPlacement PlacementSource::read(const std::string& path,
   sourced.origin = schedule::read_placement_origin(path, read_file(path));
   const schedule::PlacementOrigin& origin = sourced.origin;
   if (graph_.empty() && origin.graph.empty()) {
-    throw InputError(fmt::format("{}: does not say which graph it is for: give --graph", path));
+    throw InputError(fmt::format("{}: does not say which graph it is for: name the graph", path));
   }
   if (machine_.devices.empty() && origin.devices.empty()) {
     throw InputError(fmt::format("{}: does not say which devices it is for: give --devices", path));
@@ -57,20 +57,20 @@ SourcedPlacement PlacementSource::read(const std::string& path,
   const Key key{sourced.graph_path, sourced.devices,
                 options.links ? static_cast<int>(*options.links) : -1,
                 static_cast<int>(options.costs)};
-  std::shared_ptr<const cost::Problem>& problem = problems_[key];
-  if (!problem) {
+  api::LoadedProblem& loaded = problems_[key];
+  if (!loaded.problem) {
     // What the graph's reader has to say was said when it was placed.
-    problem = api::load_problem({.graph = sourced.graph_path,
-                                 .devices = sourced.devices,
-                                 .options = options,
-                                 .costs = machine_.costs_file,
-                                 .load = machine_.load,
-                                 .rules = machine_.rules,
-                                 .constraints = machine_.constraints_file})
-                  .problem;
+    loaded = api::load_problem({.graph = sourced.graph_path,
+                                .devices = sourced.devices,
+                                .options = options,
+                                .costs = machine_.costs_file,
+                                .load = machine_.load,
+                                .rules = machine_.rules,
+                                .constraints = machine_.constraints_file});
   }
-  sourced.problem = problem;
-  sourced.placement = read_placement(path, *problem, warnings);
+  sourced.problem = loaded.problem;
+  sourced.demanded = loaded.demanded;
+  sourced.placement = read_placement(path, *sourced.problem, warnings);
   return sourced;
 }
 

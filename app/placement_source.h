@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/requests.h"
+#include "doppler/api/doppler.h"
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/placement_json.h"
 
@@ -18,6 +19,7 @@ struct SourcedPlacement {
   std::string graph_path;
   std::string devices;  // spec
   std::shared_ptr<const cost::Problem> problem;
+  graph::Constraints demanded;  // beside the graph's own
   schedule::PlacementOrigin origin;
   schedule::Placement placement;  // passes check_placement
 };
@@ -38,7 +40,7 @@ class PlacementSource {
 
   std::string graph_;
   MachineOptions machine_;
-  std::map<Key, std::shared_ptr<const cost::Problem>> problems_;
+  std::map<Key, api::LoadedProblem> problems_;
 };
 
 }  // namespace doppler::app

@@ -281,13 +281,6 @@ void run(const TrainRequest& given) {
       runs.begin(), runs.end(),
       [](const auto& a, const auto& b) { return a->mean_best() < b->mean_best(); });
   if (runs.size() > 1) write_file(policy_path(request), read_file(best.folder().policy_path()));
-  if (request.real && best.training().done()) {
-    run_online(request, lessons.front().problem,
-               {best.training().task(0).placement(), best.training().policy()}, stop, progress);
-    return;
-  }
-  progress.finish();
-
   std::uint64_t rollbacks = 0, here = 0;
   bool done = true;
   for (const auto& run : runs) {
@@ -295,11 +288,18 @@ void run(const TrainRequest& given) {
     here += run->updates_here() * request.plan.learner.batch;
     done = done && run->training().done();
   }
+  const bool goes_on = request.real && done;
+  if (!goes_on) progress.finish();
   if (rollbacks > 0) {
     print_warning(
         fmt::format("training diverged {} times and went back to the last good state: a lower "
                     "--rate may help",
                     rollbacks));
+  }
+  if (goes_on) {
+    run_online(request, lessons.front().problem,
+               {best.training().task(0).placement(), best.training().policy()}, stop, progress);
+    return;
   }
   const double seconds = seconds_since(begin);
   if (request.json) {

@@ -18,7 +18,7 @@ void run(const WhatIfRequest& request) {
   std::vector<std::string> warnings;
   const SourcedPlacement sourced =
       PlacementSource(request.graph, request.machine).read(request.placement, warnings);
-  study::WhatIfSettings settings{.problem = request.machine.problem,
+  study::WhatIfSettings settings{.problem = {.constraints = sourced.demanded},
                                  .seed = request.search.seed,
                                  .budget_seconds = request.search.budget_seconds,
                                  .max_evaluations = request.search.max_evaluations,

@@ -68,11 +68,12 @@ LoadedProblem load_problem(const ProblemSource& source) {
         cost::read_measured_costs_json(source.costs, costs_text, *graph));
   }
   add(options.constraints, cost::resolve(rules, *graph, *topology));
+  graph::Constraints demanded = options.constraints;
   try {
     return {std::make_shared<const cost::Problem>(
                 std::move(graph), std::make_shared<const device::Topology>(std::move(*topology)),
                 std::move(options)),
-            std::move(imported.notes)};
+            std::move(imported.notes), std::move(demanded)};
   } catch (const InputError& error) {
     // What is wrong with the costs names their file itself.
     const bool is_named =

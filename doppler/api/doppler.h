@@ -54,6 +54,7 @@ struct ProblemSource {
 struct LoadedProblem {
   std::shared_ptr<const cost::Problem> problem;
   std::vector<std::string> notes;  // what the graph's reader dropped or guessed
+  graph::Constraints demanded;     // all that `options`, `rules` and `constraints` come to
 };
 LoadedProblem load_problem(const ProblemSource& source);
 

@@ -63,8 +63,8 @@ schedule::Timeline VirtualMachine::measure(const schedule::Placement& placement,
 }
 
 EngineMeasurer::EngineMeasurer(std::shared_ptr<const cost::Problem> problem, EngineOptions options,
-                               Values values)
-    : engine_(std::move(problem), std::move(options)), values_(std::move(values)) {}
+                               Values values, std::uint64_t seed)
+    : engine_(std::move(problem), std::move(options)), values_(std::move(values)), seed_(seed) {}
 
 schedule::Timeline EngineMeasurer::measure(const schedule::Placement& placement,
                                            std::uint64_t run) {
@@ -77,7 +77,7 @@ schedule::Timeline EngineMeasurer::measure(const schedule::Placement& placement,
     engine_.set(values_);
     has_values_ = true;
   }
-  return engine_.run(run);
+  return engine_.run(mix64(seed_ ^ mix64(run)));
 }
 
 }  // namespace doppler::exec

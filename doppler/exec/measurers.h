@@ -38,15 +38,16 @@ class VirtualMachine final : public schedule::Measurer {
 // An engine, whose values are set once.
 class EngineMeasurer final : public schedule::Measurer {
  public:
-  // `values` of all inputs and parameters; empty where nothing is computed.
-  EngineMeasurer(std::shared_ptr<const cost::Problem> problem, EngineOptions options,
-                 Values values);
+  // `values` of all inputs and parameters; empty where nothing is computed. `seed`: of jitter.
+  EngineMeasurer(std::shared_ptr<const cost::Problem> problem, EngineOptions options, Values values,
+                 std::uint64_t seed);
   // A placement that is loaded already is not loaded again.
   schedule::Timeline measure(const schedule::Placement& placement, std::uint64_t run) override;
 
  private:
   Engine engine_;
   Values values_;
+  std::uint64_t seed_;
   bool has_values_ = false;
   schedule::Placement loaded_;
 };

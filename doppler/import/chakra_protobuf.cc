@@ -26,15 +26,22 @@ void read_attribute(const std::string& file, std::string_view bytes, std::size_t
       case 3:  // double_val
         if (field->kind == Kind::kFixed64) value = std::bit_cast<double>(field->value);
         break;
-      case 7:   // int32_val
-      case 9:   // int64_val
+      case 7:  // int32_val
+      case 9:  // int64_val
+        if (field->kind == Kind::kVarint) {
+          value = static_cast<double>(static_cast<std::int64_t>(field->value));
+        }
+        break;
       case 11:  // uint32_val
       case 13:  // uint64_val
         if (field->kind == Kind::kVarint) value = static_cast<double>(field->value);
         break;
       case 15:  // sint32_val
       case 17:  // sint64_val, zigzag
-        if (field->kind == Kind::kVarint) value = static_cast<double>(field->value >> 1);
+        if (field->kind == Kind::kVarint) {
+          const auto half = static_cast<std::int64_t>(field->value >> 1);
+          value = static_cast<double>(field->value & 1 ? -half - 1 : half);
+        }
         break;
       case 19:  // fixed32_val
       case 21:  // fixed64_val

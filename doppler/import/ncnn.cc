@@ -61,6 +61,10 @@ class NcnnReader {
                      fmt::format("layer '{}' of type {} {}", layer.name, layer.type,
                                  source ? "reads a blob" : "reads no blob"));
     }
+    if (layer.outputs.empty()) {
+      ++unread_;
+      return;
+    }
     if (kind == NcnnKind::kUnknown) ++unknown_types_[std::string(layer.type)];
     std::vector<NcnnShape> inputs;
     for (const std::uint32_t blob : layer.inputs) inputs.push_back(shapes_[blob]);
@@ -165,6 +169,7 @@ class NcnnReader {
           "{} layers that only rename or reshape (Split, Reshape, …) are folded into their readers",
           views_));
     }
+    if (unread_ > 0) lines.push_back(fmt::format("{} layers without results are dropped", unread_));
     for (const auto& [type, count] : unknown_types_) {
       lines.push_back(
           fmt::format("layer type {} ({} times) has no rule: taken as elementwise", type, count));
@@ -183,6 +188,7 @@ class NcnnReader {
   std::vector<std::uint32_t> guessed_;       // input blobs
   std::map<std::string, std::size_t> unknown_types_;
   std::size_t views_ = 0;
+  std::size_t unread_ = 0;  // layers
 };
 
 }  // namespace

@@ -128,7 +128,8 @@ void einsum(OnnxOp& op) {
 // last dimension as [batch, length, heads * size].
 void attention_of_parts(OnnxOp& op) {
   const OnnxShape *q = op.shape(0), *k = op.shape(1), *v = op.shape(2);
-  if (q == nullptr || k == nullptr || v == nullptr || q->size() < 3 || k->size() < 3) return;
+  if (q == nullptr || k == nullptr || v == nullptr) return;
+  if (std::min({q->size(), k->size(), v->size()}) < 3) return;
   OnnxShape out = *q;
   out.back() = v->back();
   const double keys = as_double((*k)[k->size() - 2]);

@@ -212,8 +212,9 @@ class PytorchTraceReader {
         spec.time = *op.micros * kSecondsPerMicro;
       } else {
         spec.flops = op.flops;
-        spec.bytes_read = read;
-        spec.bytes_written = written;
+        const double moved = torch_is_view(op.name) ? 0.0 : 1.0;
+        spec.bytes_read = moved * read;
+        spec.bytes_written = moved * written;
         ++untimed_;
       }
       const NodeId node = tasks_.add(std::move(spec), op.at);

@@ -12,17 +12,6 @@ double product(const std::vector<double>& shape) {
   return elements;
 }
 
-bool is_view(std::string_view op) {
-  constexpr std::string_view kViews[] = {
-      "aten::view",      "aten::_unsafe_view",  "aten::reshape", "aten::t",
-      "aten::transpose", "aten::permute",       "aten::expand",  "aten::as_strided",
-      "aten::slice",     "aten::select",        "aten::squeeze", "aten::unsqueeze",
-      "aten::detach",    "aten::alias",         "aten::split",   "aten::chunk",
-      "aten::narrow",    "aten::unbind",        "aten::empty",   "aten::empty_strided",
-      "aten::resize_",   "aten::_reshape_alias"};
-  return std::find(std::begin(kViews), std::end(kViews), op) != std::end(kViews);
-}
-
 // [.., m, k] x [.., k, n], the batch counted once.
 double matrix_product(const TensorShapes& inputs, std::size_t first) {
   if (inputs.size() < first + 2) return 0.0;
@@ -35,8 +24,19 @@ double matrix_product(const TensorShapes& inputs, std::size_t first) {
 
 }  // namespace
 
+bool torch_is_view(std::string_view op) {
+  constexpr std::string_view kViews[] = {
+      "aten::view",      "aten::_unsafe_view",  "aten::reshape", "aten::t",
+      "aten::transpose", "aten::permute",       "aten::expand",  "aten::as_strided",
+      "aten::slice",     "aten::select",        "aten::squeeze", "aten::unsqueeze",
+      "aten::detach",    "aten::alias",         "aten::split",   "aten::chunk",
+      "aten::narrow",    "aten::unbind",        "aten::empty",   "aten::empty_strided",
+      "aten::resize_",   "aten::_reshape_alias"};
+  return std::find(std::begin(kViews), std::end(kViews), op) != std::end(kViews);
+}
+
 double torch_flops(std::string_view op, const TensorShapes& inputs, double output_elements) {
-  if (is_view(op)) return 0.0;
+  if (torch_is_view(op)) return 0.0;
   double flops = 0.0;
   if (op == "aten::mm" || op == "aten::bmm" || op == "aten::mv" || op == "aten::dot" ||
       op == "aten::matmul") {

@@ -9,6 +9,9 @@ namespace doppler::import {
 // Of each argument; empty for those that are no tensors.
 using TensorShapes = std::vector<std::vector<double>>;
 
+// Whether the result only is another way to look at an argument, so that nothing is moved.
+bool torch_is_view(std::string_view op);
+
 // Products, convolutions and attention by their shapes; other operators one for each element of
 // their results. 0 for views, which move nothing.
 double torch_flops(std::string_view op, const TensorShapes& inputs, double output_elements);

@@ -107,7 +107,7 @@ std::unique_ptr<schedule::Measurer> make_machine(std::shared_ptr<const cost::Pro
       exec::EngineOptions{.backend = settings.backend,
                           .computes = !emulated,
                           .machine = {settings.deviation, scale}},
-      std::move(values));
+      std::move(values), settings.seed);
 }
 
 void serve(train::OnlineLearner& learner, schedule::Measurer& machine,

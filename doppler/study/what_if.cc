@@ -159,6 +159,7 @@ class WhatIf {
     options.links = problem_->links();
     if (change.memory_share) {
       bool limited = false;
+      options.constraints.memory.clear();  // they are in the capacities
       for (std::size_t d = 0; d < problem_->device_count(); ++d) {
         const double bytes = problem_->capacity_bytes(DeviceId::of(d)) * *change.memory_share;
         if (!std::isfinite(bytes)) continue;

@@ -58,6 +58,10 @@ TEST_F(Export, BadRequests) {
   EXPECT_EQ(graph.exit_code, 2);
   EXPECT_THAT(graph.err, HasSubstr("only a graph that was read from an ONNX model"));
   EXPECT_FALSE(files_.has("x"));
+  const Outcome over = files_.dopp("export placement.json --to onnx -o m.onnx");
+  EXPECT_EQ(over.exit_code, 2);
+  EXPECT_THAT(over.err, HasSubstr("'m.onnx' is read, and would be replaced"));
+  EXPECT_EQ(files_.read("m.onnx"), two_branches());
   EXPECT_EQ(files_.dopp("export gone.json --to dot -o x").exit_code, 2);
   EXPECT_THAT(files_.dopp("export --help").out, HasSubstr("Examples:"));
 }

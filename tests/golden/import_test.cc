@@ -48,7 +48,8 @@ TEST_F(Import, ShowCountsAndForcesFormats) {
   files_.write("x.json", "{\"hello\": 1}");
   const Outcome unknown = files_.dopp("graph show x.json");
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_THAT(unknown.err, HasSubstr("not a graph in a format that is read here (onnx, hlo, ncnn, json"));
+  EXPECT_THAT(unknown.err,
+              HasSubstr("not a graph in a format that is read here (onnx, hlo, ncnn, json"));
   EXPECT_EQ(line_count(unknown.err), 1u);
 }
 

@@ -107,6 +107,17 @@ TEST_F(Look, WhatIf) {
   EXPECT_THAT(all.out, HasSubstr("channels have no speed"));
 }
 
+// What is demanded holds for every machine: c stays where it must be, or there is no answer.
+TEST_F(Look, WhatIfObeysConstraints) {
+  const Outcome done = files_.dopp(
+      "whatif fan.json split.json --pin a=d0 --pin c=d1 --add d0 --lose d1 --evaluations 100 "
+      "--json");
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("\"kept\": 7, \"moved\": 0, \"replaced\": 7"));
+  EXPECT_THAT(done.out, Not(HasSubstr("\"replaced\": 3")));
+  EXPECT_THAT(done.out, HasSubstr("\"change\": \"d1 lost\", \"kept\": null"));
+}
+
 TEST_F(Look, WhatIfRefusals) {
   Outcome refused = files_.dopp("whatif fan.json split.json --lose d9");
   EXPECT_EQ(refused.exit_code, 2);

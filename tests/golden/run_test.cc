@@ -107,8 +107,8 @@ TEST(Run, ALostDeviceFailsTheRun) {
   const Workspace files;
   make_graph(files);
   const Outcome run = files.dopp(
-      "run ffnn.json --engine emulated --devices 4xP100 --time-scale 1000 --budget 0.2"
-      " --lose gpu0@1e-6");
+      "run ffnn.json --engine emulated --devices 4xP100 --time-scale 10000 --budget 0.2"
+      " --lose gpu0@1e-5");
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(run.err, HasSubstr("gpu0 was lost during the run"));

@@ -145,7 +145,7 @@ TEST(ConstraintRulesJson, ReadsAllAndRefusesTheRest) {
   EXPECT_THAT(error(R"({"format": "doppler.constraints", "version": 2})"),
               HasSubstr("use a newer doppler"));
   EXPECT_THAT(error(R"({"format": "doppler.constraints", "version": 1, "pins": []})"),
-              HasSubstr("c.json:1:51: unknown key 'pins'"));
+              HasSubstr("c.json:1:49: unknown key 'pins'"));
   EXPECT_THAT(error(R"({"format": "doppler.constraints", "version": 1, "pin": [{"nodes": "a"}]})"),
               HasSubstr("a rule needs 'nodes' and 'devices'"));
 }

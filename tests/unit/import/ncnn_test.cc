@@ -110,6 +110,13 @@ TEST(Ncnn, UnknownLayersAreNoted) {
   EXPECT_THAT(imported.notes, Contains(HasSubstr("layer type Fancy (1 times) has no rule")));
 }
 
+TEST(Ncnn, LayersWithoutResultsAreDropped) {
+  const Imported imported =
+      read("7767517\n3 2\nInput i 0 1 i 0=4 1=4 2=4\nLSTM l 1 0 i 0=4 1=64\nReLU r 1 1 i o\n");
+  EXPECT_EQ(imported.graph.node_count(), 1u);
+  EXPECT_THAT(imported.notes, Contains("1 layers without results are dropped"));
+}
+
 TEST(Ncnn, SameNamesAreMadeUnique) {
   const graph::Graph graph =
       read("7767517\n3 3\nInput i 0 1 i 0=8\nReLU r 1 1 i a\nReLU r 1 1 a b\n").graph;

@@ -65,6 +65,16 @@ double bytes_of(std::string_view op, const std::vector<Sizes>& shapes,
   return result_bytes(graph, "n_z");
 }
 
+// Nothing is known of such a result; it must not be looked into.
+TEST(Onnx, AttentionToAScalar) {
+  const Imported imported =
+      read(model({.nodes = {node("Attention", {"q", "k", "v"}, {"y"})},
+                  .inputs = {value("q", kFloat, {"1", "4", "8"}),
+                             value("k", kFloat, {"1", "4", "8"}), value("v", kFloat, {})},
+                  .outputs = {value("y", kFloat, {})}}));
+  EXPECT_EQ(imported.graph.node_count(), 1u);
+}
+
 TEST(Onnx, ConvolutionWithWeights) {
   const Imported imported = read(model(
       {.nodes = {node("Conv", {"x", "w", "b"}, {"y"},

@@ -194,7 +194,8 @@ TEST(MakeFeasible, MovesWhatDoesNotFit) {
       make_feasible(*hopeless, both, 1);
       FAIL();
     } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("d0 needs"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("needs 10 B at once"), std::string::npos)
+          << error.what();
     }
   }
 }
