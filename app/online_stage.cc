@@ -115,7 +115,7 @@ class OnlineFolder {
   // Of the incumbent's first and last runs.
   std::pair<double, double> medians() const {
     if (served_.empty()) return {0.0, 0.0};
-    const auto count = static_cast<std::ptrdiff_t>(std::min(kShownRuns, served_.size()));
+    const auto count = static_cast<std::ptrdiff_t>(std::min(kShownRuns, (served_.size() + 1) / 2));
     return {median({served_.begin(), served_.begin() + count}),
             median({served_.end() - count, served_.end()})};
   }
@@ -197,7 +197,7 @@ std::string result_text(const TrainRequest& request, const cost::Problem& proble
 void recalibrate(const TrainRequest& request, const train::OnlineLearner& learner,
                  const OnlineFolder& folder, const StopToken& stop, ProgressLine& progress) {
   const std::optional<policy::Policy> policy = learner.policy();
-  if (!policy) throw ParameterError("--recalibrate trains the policy: --candidates needs it");
+  DOPPLER_CHECK(policy.has_value());
   train::TrainingPlan plan = request.plan;
   plan.imitation_episodes = 0;
   plan.architecture = policy->architecture;
@@ -226,7 +226,12 @@ OnlineStart online_start(const TrainRequest& request, const cost::Problem& probl
     return {std::move(placement), std::move(policy)};
   }
   const bool folder = is_folder(request.start);
-  const std::string file = folder ? request.start + "/policy.json" : request.start;
+  std::string file = request.start;
+  if (folder) {
+    // A service that asked no policy has none.
+    const bool has_policy = is_file(request.start + "/policy.json");
+    file += has_policy ? "/policy.json" : "/placement.json";
+  }
   const std::string text = read_file(file);
   std::vector<std::string> warnings;
   // A placement says so near its beginning.
@@ -258,6 +263,9 @@ void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem
     learner.restore(folder.state_path(), read_file(folder.state_path()));
     folder.read_rows(learner.summary().runs);
   } else {
+    if (request.resume && !request.imitation && !request.simulation) {
+      throw InputError(fmt::format("{}: there is no service to go on with", request.folder));
+    }
     folder.create();
     folder.save(learner, *problem, request);
   }

@@ -51,6 +51,9 @@ void check_online(TrainRequest& request, const CLI::App& train) {
     throw ParameterError("stage real serves one graph on one machine");
   }
   if (request.seeds > 1) throw ParameterError("stage real has one seed: leave out --seeds");
+  if (request.online.recalibrate && !request.online.learner.policy) {
+    throw ParameterError("--recalibrate trains the policy: --candidates must name it");
+  }
   request.online.learner.seed = request.plan.seed;
   request.online.machine.seed = request.plan.seed;
 }

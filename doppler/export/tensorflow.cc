@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "doppler/export/targets.h"
@@ -24,12 +25,14 @@ class AllowedNames {
     }
     if (allowed.empty()) allowed = "node";
     std::string unique = allowed;
-    for (int i = 1; !taken_.insert(unique).second; ++i) unique = fmt::format("{}_{}", allowed, i);
+    std::size_t& uses = uses_[allowed];
+    while (!taken_.insert(unique).second) unique = fmt::format("{}_{}", allowed, ++uses);
     return unique;
   }
 
  private:
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, std::size_t> uses_;  // numbers given behind a name
 };
 
 // A string of the text form: bytes outside printable ASCII as octal numbers.

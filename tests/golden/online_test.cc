@@ -65,6 +65,10 @@ TEST(Online, GoesOnAfterAnInterruptionAsIfNothingHadHappened) {
     EXPECT_EQ(files.read(std::string("parts/") + file), files.read(std::string("whole/") + file));
   }
   // Other settings are not gone on with.
+  EXPECT_THAT(files.dopp(serve + "--runs 300 -o gone --resume").err,
+              HasSubstr("gone: there is no service to go on with"));
+  EXPECT_THAT(files.dopp(serve + "--runs 300 -o no --recalibrate --candidates search").err,
+              HasSubstr("--candidates must name it"));
   EXPECT_THAT(files.dopp(serve + "--explore 0.2 --runs 400 -o parts --resume").err,
               HasSubstr("other settings"));
   files.write("parts/online.json", files.read("parts/online.json").substr(0, 500));
