@@ -67,7 +67,7 @@ TEST(Online, GoesOnAfterAnInterruptionAsIfNothingHadHappened) {
   // Other settings are not gone on with.
   EXPECT_THAT(files.dopp(serve + "--runs 300 -o gone --resume").err,
               HasSubstr("gone: there is no service to go on with"));
-  EXPECT_THAT(files.dopp(serve + "--runs 300 -o no --recalibrate --candidates search").err,
+  EXPECT_THAT(files.dopp(serve + "--runs 300 -o no --recalibrate").err,
               HasSubstr("--candidates must name it"));
   EXPECT_THAT(files.dopp(serve + "--explore 0.2 --runs 400 -o parts --resume").err,
               HasSubstr("other settings"));
