@@ -33,8 +33,9 @@ namespace {
 
 // Sizes, ids, and times that are numbers: what the other rules rely on.
 bool well_formed(const Facts& facts) {
-  const auto& [problem, timeline, options, violations] =
-      std::tie(facts.problem, facts.timeline, facts.options, facts.violations);
+  const cost::Problem& problem = facts.problem;
+  const Timeline& timeline = facts.timeline;
+  Violations& violations = facts.violations;
   const std::size_t nodes = problem.node_count();
   if (timeline.nodes.size() != nodes || timeline.device.size() != nodes ||
       timeline.priority.size() != nodes) {

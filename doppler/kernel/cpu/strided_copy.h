@@ -29,7 +29,9 @@ class StridedCopy {
     // The source is contiguous along another loop than the target: square tiles, so that each
     // cache line that is read is used up while it is near.
     constexpr std::int64_t kTile = 16;
-    const auto& [out, in] = *across_;
+    // By name: lambdas of older compilers capture no bindings.
+    const auto& out = across_->out;
+    const auto& in = across_->in;
     rows_.run([&](const auto& offsets, std::int64_t size, const auto& strides) {
       for (std::int64_t r = 0; r < size; ++r) {
         const T* from = source + offsets[1] + r * strides[1];

@@ -1,10 +1,14 @@
 #include "doppler/study/reproduce/served_learning.h"
 
+#include <algorithm>
+
 #include "doppler/base/stop.h"
 #include "doppler/study/serve.h"
 
 namespace doppler::study::reproduce {
 namespace {
+
+constexpr std::uint64_t kPoints = 10;
 
 std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
   train::OnlineLearner learner(request.problem, request.first, request.policy,
@@ -14,16 +18,18 @@ std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
                                      .clock = EngineClock::kVirtual,
                                      .deviation = request.truth,
                                      .seed = request.seed});
+  // At the same runs whatever the seed, so that curves can be averaged.
+  const std::uint64_t step = std::max<std::uint64_t>(1, request.runs / kPoints);
   std::vector<OnlinePoint> points = {{.runs = 0, .placement = request.first}};
-  ServeSettings settings{
-      .runs = request.runs, .beside = false, .stop = StopToken(request.interrupt)};
-  settings.served = [&](const ServedRun& run) {
-    const schedule::Placement& incumbent = *learner.incumbent();
-    if (incumbent == points.back().placement) return;
-    points.push_back({.runs = run.number + 1, .placement = incumbent});
-  };
-  serve(learner, *machine, settings);
-  points.push_back({.runs = request.runs, .placement = *learner.incumbent()});
+  serve(learner, *machine,
+        {.runs = request.runs,
+         .beside = false,
+         .stop = StopToken(request.interrupt),
+         .served = [&](const ServedRun& run) {
+           const std::uint64_t runs = run.number + 1;
+           if (runs % step != 0 && runs != request.runs) return;
+           points.push_back({.runs = runs, .placement = *learner.incumbent()});
+         }});
   return points;
 }
 
