@@ -114,16 +114,21 @@ TEST(Run, ALostDeviceFailsTheRun) {
   EXPECT_THAT(run.err, HasSubstr("gpu0 was lost during the run"));
 }
 
+// Devices are lost well within runs, on busy machines too: on threads of a larger graph.
 TEST(Run, MigratesToTheDevicesThatAreLeft) {
   const Workspace files;
   make_graph(files);
-  for (const char* engine :
-       {"--engine threads --devices cpu:3 --lose cpu0@1e-5,cpu2@2e-5",
-        "--engine emulated --devices 4xP100 --time-scale 1000 --lose gpu0@5e-6,gpu3@1e-5"}) {
-    const Outcome run =
-        files.dopp(std::string("run ffnn.json --on-failure migrate --runs 3 --check "
-                               "--budget 0.2 ") +
-                   engine);
+  ASSERT_EQ(files
+                .dopp("graph generate ffnn --devices cpu:2 --batch 1024 --input 512 --hidden 1024"
+                      " --output-size 64 --train -o large.json")
+                .exit_code,
+            0);
+  for (const char* request :
+       {"large.json --engine threads --devices cpu:3 --lose cpu0@2e-3,cpu2@4e-3",
+        "ffnn.json --engine emulated --devices 4xP100 --time-scale 10000"
+        " --lose gpu0@5e-6,gpu3@1e-5"}) {
+    const Outcome run = files.dopp(std::string("run ") + request +
+                                   " --on-failure migrate --runs 3 --check --budget 0.2");
     ASSERT_EQ(run.exit_code, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("what was left was placed anew"));
     EXPECT_THAT(run.out, HasSubstr("equal the serial runner's"));
@@ -136,7 +141,7 @@ TEST(Run, TheRunThatLostADeviceIsNotSummedUp) {
   make_graph(files);
   const std::string line =
       "run ffnn.json --on-failure migrate --budget 0.2 --engine emulated --devices 2xP100"
-      " --time-scale 1000 --lose gpu0@5e-6 --json --runs ";
+      " --time-scale 10000 --lose gpu0@5e-6 --json --runs ";
   const auto number = [](const Outcome& run, const std::string& key) {
     EXPECT_EQ(run.exit_code, 0) << run.err;
     const std::size_t at = run.out.find("\"" + key + "\":");
