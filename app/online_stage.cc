@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -22,6 +21,7 @@
 #include "doppler/base/units.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/study/serve.h"
+#include "doppler/study/service_rows.h"
 #include "doppler/train/policy_placer.h"
 #include "doppler/train/shipped_policy.h"
 
@@ -33,7 +33,6 @@ using Clock = std::chrono::steady_clock;
 
 // Between two checkpoints; a kill loses no more than that.
 constexpr double kSaveSeconds = 5.0;
-constexpr const char* kHeader = "run,exploratory,time,promotions\n";
 // Runs at the beginning and the end of the service whose median is printed.
 constexpr std::size_t kShownRuns = 50;
 
@@ -60,6 +59,7 @@ class OnlineFolder {
   std::string state_path() const { return path_ + "/online.json"; }
   std::string policy_path() const { return path_ + "/policy.json"; }
   std::string placement_path() const { return path_ + "/placement.json"; }
+  std::string start_path() const { return path_ + "/start.json"; }
 
   void create() const {
     std::error_code error;
@@ -67,72 +67,71 @@ class OnlineFolder {
     if (error) throw SystemError(fmt::format("{}: {}", path_, error.message()));
     check_writable(state_path());
   }
-  // Rows of runs that a kill took away are made again.
+  // Of the runs before a checkpoint; those after it are made again.
   void read_rows(std::uint64_t runs) {
-    if (!is_file(runs_path())) return;
-    const std::string text = read_file(runs_path());
-    std::size_t begin = text.find('\n');
-    while (begin != std::string::npos && begin + 1 < text.size() && rows_.size() < runs) {
-      const std::size_t end = text.find('\n', begin + 1);
-      const std::string row = text.substr(begin + 1, end == std::string::npos ? end : end - begin);
-      rows_.push_back(row);
-      const std::size_t first = row.find(','), second = row.find(',', first + 1);
-      double time = 0.0;
-      if (second != std::string::npos) {
-        std::from_chars(row.data() + second + 1, row.data() + row.size(), time);
-      }
-      if (row[first + 1] == '0') served_.push_back(time);
-      begin = end;
+    for (const study::ServiceRow& row : study::read_service_rows(runs_path())) {
+      if (row.run >= runs) break;
+      add(row);
     }
   }
-  void add(const study::ServedRun& run, std::size_t promotions) {
+  void add(const study::ServiceRow& row) {
     const std::lock_guard lock(mutex_);
-    rows_.push_back(fmt::format("{},{},{:.9g},{}\n", run.number, run.exploratory ? 1 : 0, run.time,
-                                promotions));
-    if (!run.exploratory) served_.push_back(run.time);
+    rows_.push_back(row);
+  }
+  void write_start(const schedule::Placement& start, const cost::Problem& problem,
+                   const TrainRequest& request) const {
+    write_placement(start_path(), start, "start", problem, request);
   }
   void save(const train::OnlineLearner& learner, const cost::Problem& problem,
             const TrainRequest& request) {
     const std::string state = learner.state_json();
-    schedule::PlacementFile file{
-        .origin = schedule::origin_of(problem, request.graphs.front(), request.machine.devices),
-        .placement = *learner.incumbent()};
-    file.origin.method = "online";
-    file.origin.seed = request.plan.seed;
-    write_file(placement_path(), schedule::write_placement_json(problem, file));
+    write_placement(placement_path(), *learner.incumbent(), "online", problem, request);
     if (auto policy = learner.policy()) {
       policy->origin = fmt::format("dopp train, stage real, seed {}", request.plan.seed);
       write_file(policy_path(), policy::write_policy_json(*policy));
     }
-    std::string text = kHeader;
+    std::string rows;
     {
       const std::lock_guard lock(mutex_);
-      for (const std::string& row : rows_) text += row;
+      rows = study::write_service_rows(rows_);
     }
-    write_file(runs_path(), text);
+    write_file(runs_path(), rows);
     write_file(state_path(), state);
   }
   // Of the incumbent's first and last runs.
   std::pair<double, double> medians() const {
-    if (served_.empty()) return {0.0, 0.0};
-    const auto count = static_cast<std::ptrdiff_t>(std::min(kShownRuns, (served_.size() + 1) / 2));
-    return {median({served_.begin(), served_.begin() + count}),
-            median({served_.end() - count, served_.end()})};
+    std::vector<double> served;
+    for (const study::ServiceRow& row : rows_) {
+      if (!row.exploratory) served.push_back(row.time);
+    }
+    if (served.empty()) return {0.0, 0.0};
+    const auto count = static_cast<std::ptrdiff_t>(std::min(kShownRuns, (served.size() + 1) / 2));
+    return {median({served.begin(), served.begin() + count}),
+            median({served.end() - count, served.end()})};
   }
 
  private:
   std::string runs_path() const { return path_ + "/runs.csv"; }
+  static void write_placement(const std::string& path, const schedule::Placement& placement,
+                              const char* method, const cost::Problem& problem,
+                              const TrainRequest& request) {
+    schedule::PlacementFile file{
+        .origin = schedule::origin_of(problem, request.graphs.front(), request.machine.devices),
+        .placement = placement};
+    file.origin.method = method;
+    file.origin.seed = request.plan.seed;
+    write_file(path, schedule::write_placement_json(problem, file));
+  }
 
   std::string path_;
-  std::mutex mutex_;               // of what follows
-  std::vector<std::string> rows_;  // of runs.csv
-  std::vector<double> served_;     // times of the incumbent's runs
+  std::mutex mutex_;  // of what follows, as long as runs are served
+  std::vector<study::ServiceRow> rows_;
 };
 
 schedule::Placement sampled(const cost::Problem& problem, const policy::Policy& policy,
                             std::uint64_t seed) {
-  const auto placer =
-      train::make_policy_placer([&] { return std::make_shared<const policy::Policy>(policy); });
+  const auto placer = train::make_policy_placer(
+      [&] { return train::Policies{std::make_shared<const policy::Policy>(policy)}; });
   return placer->place(problem, {.seed = seed}).placement;
 }
 
@@ -151,6 +150,7 @@ std::string result_json(const TrainRequest& request, const OnlineFolder& folder,
         .field("run", promotion.run)
         .field("source", promotion.source)
         .field("gain", -std::expm1(promotion.measured.log_ratio))
+        .field("confirmed", promotion.confirmed)
         .field("moved_parameter_bytes", promotion.moved_parameter_bytes)
         .end_object();
   }
@@ -180,6 +180,14 @@ std::string result_text(const TrainRequest& request, const cost::Problem& proble
   text += fmt::format("faster by {:.1f} % (95 %: {:.1f} to {:.1f} %); noise of one run {:.1f} %\n",
                       100.0 * summary.improvement, 100.0 * summary.improvement_low,
                       100.0 * summary.improvement_high, 100.0 * summary.noise);
+  const auto unconfirmed =
+      std::count_if(summary.promotions.begin(), summary.promotions.end(),
+                    [](const train::Promotion& promotion) { return !promotion.confirmed; });
+  if (unconfirmed > 0) {
+    text += fmt::format(
+        "          {} of the {} were not measured again after they had won: they may gain less\n",
+        unconfirmed, summary.promotions.size());
+  }
   text +=
       fmt::format("median    {} at first, {} at last\n", format_time(first, problem.time_unit()),
                   format_time(last, problem.time_unit()));
@@ -204,7 +212,9 @@ void recalibrate(const TrainRequest& request, const train::OnlineLearner& learne
   plan.shape = policy->shape;
   plan.priorities = policy->priorities;
   const place::Registry methods = place::methods_with({});
-  const std::string path = request.folder + "/recalibrated";
+  // One for each number of runs: later runs know other costs.
+  const std::string path =
+      fmt::format("{}/recalibrated-{}", request.folder, learner.summary().runs);
   const bool resume = train::RunFolder::exists(path);
   TrainRun run(train::Training(plan, {learner.calibrated()}, methods, policy->parameters),
                resume ? train::RunFolder::open(path) : train::RunFolder::create(path), plan.seed,
@@ -220,6 +230,15 @@ void recalibrate(const TrainRequest& request, const train::OnlineLearner& learne
 }  // namespace
 
 OnlineStart online_start(const TrainRequest& request, const cost::Problem& problem) {
+  const OnlineFolder begun(request.folder);
+  if (request.resume && begun.has_state()) {
+    std::vector<std::string> warnings;
+    schedule::Placement placement = read_placement(begun.start_path(), problem, warnings, true);
+    // Its parameters are in the state; a service that asks no policy has none.
+    const std::string& file = begun.policy_path();
+    return {std::move(placement), is_file(file) ? policy::read_policy_json(file, read_file(file))
+                                                : *train::shipped_policy()};
+  }
   if (request.start.empty()) {
     policy::Policy policy = *train::shipped_policy();
     schedule::Placement placement = sampled(problem, policy, request.plan.seed);
@@ -267,6 +286,7 @@ void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem
       throw InputError(fmt::format("{}: there is no service to go on with", request.folder));
     }
     folder.create();
+    folder.write_start(*learner.incumbent(), *problem, request);
     folder.save(learner, *problem, request);
   }
   const Clock::time_point begin = Clock::now();
@@ -283,9 +303,12 @@ void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem
                 .served =
                     [&](const study::ServedRun& run) {
                       const train::OnlineSummary summary = learner.summary();
-                      folder.add(run, summary.promotions.size());
+                      folder.add({.run = run.number,
+                                  .exploratory = run.exploratory,
+                                  .time = run.time,
+                                  .promotions = summary.promotions.size()});
                       progress.say(fmt::format(
-                          "real: {} of {} runs, {} exploratory, {} took over, {}", summary.runs,
+                          "real: {} of {} runs, {} exploratory, {} took over, {}", run.number + 1,
                           request.online.runs, summary.explored, summary.promotions.size(),
                           format_time(run.time, problem->time_unit())));
                     },

@@ -35,10 +35,10 @@ std::string placement_file(const PlaceRequest& request, const cost::Problem& pro
 
 void run(const PlaceRequest& request) {
   // The learned method as asked for comes in place of the one that ships.
-  train::PolicySource source = train::shipped_policy;
+  train::PolicySource source = train::shipped_policies;
   if (const std::string& file = request.policy.file; !file.empty()) {
-    source = [policy = std::make_shared<const policy::Policy>(
-                  policy::read_policy_json(file, read_file(file)))] { return policy; };
+    source = [policy = std::make_shared<const policy::Policy>(policy::read_policy_json(
+                  file, read_file(file)))] { return train::Policies{policy}; };
   }
   const place::Registry methods =
       place::methods_with({train::make_policy_placer(std::move(source), request.policy.placer)},

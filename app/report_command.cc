@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "app/commands.h"
 #include "app/placement_source.h"
@@ -47,7 +48,9 @@ void run(const ReportRequest& request) {
     progress.say("reading " + input);
     std::error_code error;
     if (std::filesystem::is_directory(input, error)) {
-      page.trainings.push_back(study::read_training_curves(input));
+      for (report::PageTraining& training : study::read_training_curves(input)) {
+        page.trainings.push_back(std::move(training));
+      }
       continue;
     }
     const std::size_t before = warnings.size();

@@ -43,6 +43,21 @@ void check_online(TrainRequest& request, const CLI::App& train) {
     }
     return;
   }
+  // What the policies are made of and how they learn is settled by then.
+  if (!request.imitation && !request.simulation) {
+    std::vector<const char*> ignored = {
+        "--imitation-episodes", "--recipe",  "--teacher", "--model",    "--priorities", "--width",
+        "--message-rounds",     "--without", "--prior",   "--objective"};
+    if (!request.online.recalibrate) {
+      ignored.insert(ignored.end(),
+                     {"--episodes", "--batch", "--self-imitation", "--rate", "--last-rate"});
+    }
+    for (const char* option : ignored) {
+      if (train.get_option(option)->count() > 0) {
+        throw ParameterError(fmt::format("{} is for stages imitation and sim", option));
+      }
+    }
+  }
   if (request.online.machine.backend.empty()) {
     throw ParameterError("--stages real needs --engine threads or emulated");
   }

@@ -1,10 +1,13 @@
 // Learning from real runs on emulated machines whose true costs nobody knows, as CSV.
 //
-//   online_bench table    [runs=2000] [seeds=3] [workloads=a,b] [methods=a,b]   who finds how much
-//   online_bench confirm  [seeds=1] [placements=20]             virtual clock against the wall
-//   clock online_bench threads  [runs=400] [rounds=40]                on two cores of this machine
-//   online_bench slowdown [runs=2000] [workload=ffnn]           a device that slows down by half
+//   online_bench table    [runs=2000] [seeds=3] [first_seed=1] [workloads=a,b] [methods=a,b]
+//   online_bench threads  [runs=1000] [rounds=40] [workloads=a,b] [methods=a,b]
+//   online_bench confirm  [placements=20] [workloads=a,b]
+//   online_bench slowdown [runs=2000] [workload=ffnn]
 //
+// table: who finds how much of what there is to gain. threads: the same with real kernels on two
+// cores of this machine. confirm: the virtual clock against the wall clock. slowdown: a device that
+// slows down by half.
 // bench/quality/online.py runs it and makes tables and pictures of what it prints.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -51,7 +54,12 @@ struct Subject {
   schedule::Placement start;  // DOPPLER-SIM
   policy::Policy policy;
   std::uint64_t runs = 0;
+  bool real = false;  // on cores of this machine, of which nobody knows the truth
 
+  std::unique_ptr<schedule::Measurer> machine() const {
+    if (real) return study::make_machine(problem, start, {});
+    return std::make_unique<exec::VirtualMachine>(problem, deviation, seed);
+  }
   double truth(const schedule::Placement& placement) const {
     return study::true_mean(problem, deviation, placement, kTruthRuns);
   }
@@ -109,7 +117,7 @@ Outcome learn(const Subject& subject, bool search, bool policy, bool moves) {
   train::OnlineSettings settings{
       .search = search, .policy = policy, .moves = moves, .seed = subject.seed};
   train::OnlineLearner learner(subject.problem, subject.start, subject.policy, settings);
-  exec::VirtualMachine machine(subject.problem, subject.deviation, subject.seed);
+  const auto machine = subject.machine();
   // True means of placements that were tried, by the order of trials: few are.
   std::vector<std::pair<schedule::Placement, double>> known;
   const auto truth = [&](const schedule::Placement& placement) {
@@ -119,16 +127,14 @@ Outcome learn(const Subject& subject, bool search, bool policy, bool moves) {
     return known.emplace_back(placement, subject.truth(placement)).second;
   };
   Outcome outcome;
-  std::shared_ptr<const schedule::Placement> incumbent = learner.incumbent();
-  study::serve(learner, machine,
-               {.runs = subject.runs, .beside = false, .served = [&](const study::ServedRun& run) {
-                  if (run.exploratory) {
-                    const double ratio = truth(run.placement) / truth(*incumbent);
-                    outcome.slow += ratio > 1.1;
-                    outcome.worst = std::max(outcome.worst, ratio);
-                  }
-                  incumbent = learner.incumbent();
-                }});
+  study::serve(
+      learner, *machine,
+      {.runs = subject.runs, .beside = subject.real, .served = [&](const study::ServedRun& run) {
+         if (!run.exploratory || subject.real) return;
+         const double ratio = truth(run.placement) / truth(*learner.incumbent());
+         outcome.slow += ratio > 1.1;
+         outcome.worst = std::max(outcome.worst, ratio);
+       }});
   outcome.placement = *learner.incumbent();
   outcome.summary = learner.summary();
   return outcome;
@@ -136,7 +142,7 @@ Outcome learn(const Subject& subject, bool search, bool policy, bool moves) {
 
 // Hill climbing with real runs alone: a move that looks faster once is looked at three times more.
 Outcome search_directly(const Subject& subject) {
-  exec::VirtualMachine machine(subject.problem, subject.deviation, subject.seed);
+  const auto machine = subject.machine();
   sim::Simulator simulator(*subject.problem);
   place::Neighborhood neighborhood(*subject.problem);
   Rng rng(subject.seed);
@@ -144,7 +150,7 @@ Outcome search_directly(const Subject& subject) {
   std::uint64_t run = 0;
   const auto mean_of = [&](const schedule::Placement& placement, int times) {
     double sum = 0.0;
-    for (int i = 0; i < times; ++i) sum += machine.measure(placement, run++).makespan;
+    for (int i = 0; i < times; ++i) sum += machine->measure(placement, run++).makespan;
     return sum / times;
   };
   double best_time = mean_of(best, 4);
@@ -166,14 +172,14 @@ Outcome search_directly(const Subject& subject) {
 // A model trained from given parameters by runs on the engine alone, as the paper does; the best
 // episode that was measured, or the start.
 Outcome train_directly(const Subject& subject, policy::Architecture architecture,
-                       const policy::Policy* from, double seconds) {
+                       const policy::Policy* from) {
   policy::NetworkShape shape = from ? from->shape : policy::NetworkShape{};
   if (policy::needs_device_count(architecture)) {
     shape.devices = subject.problem->device_count();
     shape.prior = policy::Prior::kNone;
   }
   const auto model = policy::make_model(architecture, shape);
-  exec::VirtualMachine machine(subject.problem, subject.deviation, subject.seed);
+  const auto machine = subject.machine();
   std::vector<float> parameters;
   if (from) {
     parameters = from->parameters;
@@ -185,10 +191,9 @@ Outcome train_directly(const Subject& subject, policy::Architecture architecture
   train::Task task(subject.problem, *model);
   std::uint64_t run = 0;
   task.measure_with([&](const schedule::Placement& placement) {
-    return machine.measure(placement, run++).makespan;
+    return machine->measure(placement, run++).makespan;
   });
-  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
-  while (run + 16 <= subject.runs && Clock::now() < end) {
+  while (run + 16 <= subject.runs) {
     const double progress = static_cast<double>(run) / static_cast<double>(subject.runs);
     learner.reinforce(task, mix64(subject.seed ^ mix64(run)), train::Rates{}.at(progress));
   }
@@ -197,7 +202,7 @@ Outcome train_directly(const Subject& subject, policy::Architecture architecture
 
 // The best of some seeds, each measured equally often.
 Outcome best_seed(const Subject& subject, const std::string& method, int seeds) {
-  exec::VirtualMachine machine(subject.problem, subject.deviation, subject.seed);
+  const auto machine = subject.machine();
   const place::Registry methods = place::methods_with({});
   std::uint64_t run = 0;
   Outcome best;
@@ -209,7 +214,7 @@ Outcome best_seed(const Subject& subject, const std::string& method, int seeds) 
             .placement;
     double sum = 0.0;
     const auto times = static_cast<int>(subject.runs) / seeds;
-    for (int i = 0; i < times; ++i) sum += machine.measure(placement, run++).makespan;
+    for (int i = 0; i < times; ++i) sum += machine->measure(placement, run++).makespan;
     if (sum / times < best_time) {
       best_time = sum / times;
       best.placement = std::move(placement);
@@ -228,19 +233,21 @@ const std::vector<std::pair<std::string, Method>>& all_methods() {
       {"moves", [](const Subject& s) { return learn(s, false, false, true); }},
       {"direct", search_directly},
       {"engine-rl",
-       [](const Subject& s) {
-         return train_directly(s, policy::Architecture::kDual, &s.policy, 1e9);
-       }},
+       [](const Subject& s) { return train_directly(s, policy::Architecture::kDual, &s.policy); }},
       {"critical-path", [](const Subject& s) { return best_seed(s, "critical-path", 50); }},
       {"enumerative", [](const Subject& s) { return best_seed(s, "enumerative", 1); }},
       {"gdp",
-       [](const Subject& s) {
-         return train_directly(s, policy::Architecture::kGdp, nullptr, 1e9);
-       }},
+       [](const Subject& s) { return train_directly(s, policy::Architecture::kGdp, nullptr); }},
       {"placeto", [](const Subject& s) {
-         return train_directly(s, policy::Architecture::kPlaceto, nullptr, 5.0);
+         return train_directly(s, policy::Architecture::kPlaceto, nullptr);
        }}};
   return methods;
+}
+
+std::string all_method_names() {
+  std::string names;
+  for (const auto& [name, method] : all_methods()) names += (names.empty() ? "" : ",") + name;
+  return names;
 }
 
 class Arguments {
@@ -275,15 +282,14 @@ class Arguments {
 constexpr const char* kWorkloads = "chainmm,ffnn,llama-block,llama-layer";
 
 void table(const Arguments& arguments) {
-  std::string names;
-  for (const auto& [name, method] : all_methods()) names += (names.empty() ? "" : ",") + name;
-  const std::vector<std::string> wanted = arguments.list("methods", names);
+  const std::vector<std::string> wanted = arguments.list("methods", all_method_names());
   fmt::print(
       "workload,seed,method,true_ms,start_ms,oracle_ms,recovered,runs,explored,slow,worst,"
       "candidates,promotions,improvement,low,high,slowdown_paid,noise,seconds\n");
   for (const std::string& workload : arguments.list("workloads", kWorkloads)) {
     const auto problem = problem_of(workload);
-    for (std::uint64_t seed = 1; seed <= arguments.number("seeds", 3); ++seed) {
+    const std::uint64_t first = arguments.number("first_seed", 1);
+    for (std::uint64_t seed = first; seed < first + arguments.number("seeds", 3); ++seed) {
       const Subject subject = subject_of(workload, problem, seed, arguments.number("runs", 2000));
       const double start = subject.truth(subject.start);
       double oracle = subject.truth(study::oracle_placement(
@@ -364,11 +370,12 @@ void threads(const Arguments& arguments) {
       {"llama-layer",
        {{{"seq", 256}, {"hidden", 512}, {"heads", 8}, {"ffn", 1408}, {"vocab", 2000}},
         {{"seq", 4}, {"heads", 2}, {"ffn", 2}, {"vocab", 2}}}}};
+  const std::vector<std::string> wanted = arguments.list("methods", all_method_names());
   fmt::print("workload,method,median_ms,low_ms,high_ms,noise,explored,promotions,improvement\n");
   for (const std::string& workload : arguments.list("workloads", kWorkloads)) {
     const auto problem = problem_of(workload, sizes.at(workload), kCores);
-    Subject subject = subject_of(workload, problem, 1, arguments.number("runs", 400));
-    const auto machine = study::make_machine(problem, subject.start, {});
+    Subject subject = subject_of(workload, problem, 1, arguments.number("runs", 1000));
+    subject.real = true;
     struct Entry {
       std::string name;
       schedule::Placement placement;
@@ -376,17 +383,12 @@ void threads(const Arguments& arguments) {
       std::vector<double> times = {};
     };
     std::vector<Entry> entries{{"doppler-sim", subject.start}};
-    for (const auto& [name, policy] :
-         {std::pair("doppler-sys", true), {"recalibrate+lns", false}}) {
-      train::OnlineLearner learner(problem, subject.start, subject.policy,
-                                   {.policy = policy, .moves = policy});
-      study::serve(learner, *machine, {.runs = subject.runs});
-      entries.push_back({name, *learner.incumbent(), learner.summary()});
+    for (const auto& [name, method] : all_methods()) {
+      if (std::find(wanted.begin(), wanted.end(), name) == wanted.end()) continue;
+      const Outcome outcome = method(subject);
+      entries.push_back({name, outcome.placement, outcome.summary});
     }
-    const place::Registry methods = place::methods_with({});
-    for (const char* method : {"critical-path", "enumerative"}) {
-      entries.push_back({method, methods.find(method).place(*problem, {}).placement});
-    }
+    const auto machine = subject.machine();
     std::uint64_t run = subject.runs;
     for (std::uint64_t round = 0; round <= arguments.number("rounds", 40); ++round) {
       for (Entry& entry : entries) {

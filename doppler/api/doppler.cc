@@ -29,7 +29,7 @@ void add(graph::Constraints& to, const graph::Constraints& from) {
 }  // namespace
 
 place::Registry default_methods() {
-  return place::methods_with({train::make_policy_placer(train::shipped_policy)},
+  return place::methods_with({train::make_policy_placer(train::shipped_policies)},
                              train::make_scratch_placers());
 }
 

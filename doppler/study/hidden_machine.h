@@ -13,7 +13,7 @@ namespace doppler::study {
 
 struct HiddenMachine {
   double op_spread = 0.4;       // of the logarithm of what ops of a kind take longer or shorter
-  double device_spread = 0.15;  // likewise of devices
+  double device_spread = 0.15;  // likewise of devices; without, one kind of op often decides alone
   double slow_link = 4.0;       // one pair of devices, both ways
   double contention = 0.3;      // see exec::Deviation
   double jitter = 0.05;

@@ -81,11 +81,12 @@ void run_one(train::OnlineLearner& learner, schedule::Measurer& machine,
     learner.report_failure();
     return;
   }
-  // A graph of nodes that take no time has nothing to learn from, but must not end the service.
-  learner.report(std::max(timeline.makespan, 1e-12), &timeline);
+  // Told before it counts: a checkpoint that has the run then comes with what was told of it.
   if (settings.served) {
     settings.served({next.number, next.exploratory, timeline.makespan, *next.placement});
   }
+  // A graph of nodes that take no time has nothing to learn from, but must not end the service.
+  learner.report(std::max(timeline.makespan, 1e-12), &timeline);
 }
 
 }  // namespace
@@ -116,21 +117,25 @@ void serve(train::OnlineLearner& learner, schedule::Measurer& machine,
     return learner.summary().runs < settings.runs && !settings.stop.stop_requested();
   };
   if (!settings.beside) {
-    while (more()) {
+    // The learner comes first, so that a service that is resumed asks it just where one that was
+    // not interrupted would have.
+    while (more() && learner.work(settings.stop) != train::Work::kInterrupted) {
       run_one(learner, machine, settings);
-      learner.work();
       if (settings.idle) settings.idle();
     }
     return;
   }
+  // Set when the last run ended or the service was asked to stop: what the learner works on then
+  // would not be used any more.
   std::atomic<bool> over = false;
+  const StopToken until_over(&over);
   std::exception_ptr failure;
   std::thread worker([&] {
     try {
       while (!over) {
-        const bool busy = learner.work();
+        const train::Work work = learner.work(until_over);
         if (settings.idle) settings.idle();
-        if (!busy) std::this_thread::sleep_for(kRest);
+        if (work != train::Work::kDone) std::this_thread::sleep_for(kRest);
       }
     } catch (...) {
       failure = std::current_exception();

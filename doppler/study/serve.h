@@ -54,7 +54,7 @@ struct ServeSettings {
   // bits come out every time: for virtual clocks.
   bool beside = true;
   StopToken stop = {};
-  // After every run, by the thread that runs.
+  // After every run, before the learner knows of it, by the thread that runs.
   std::function<void(const ServedRun&)> served = {};
   // Now and then by the thread that works, and in the end: for checkpoints.
   std::function<void()> idle = {};

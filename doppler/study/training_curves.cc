@@ -13,10 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/csv_reader.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/json_reader.h"
+#include "doppler/base/robust.h"
 #include "doppler/base/units.h"
+#include "doppler/study/service_rows.h"
 
 namespace doppler::study {
 namespace {
@@ -25,6 +28,8 @@ namespace fs = std::filesystem;
 
 // A curve has at most this many points; each stands for the updates of a stretch.
 constexpr std::size_t kMostPoints = 500;
+// Of a service: so that a point is of enough runs to see more than noise.
+constexpr std::size_t kMostServicePoints = 80;
 // Best times of more graphs than this are not listed.
 constexpr std::size_t kMostListed = 12;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -37,107 +42,56 @@ struct Row {
   double best_so_far = 0.0;
 };
 
-std::vector<std::string_view> split(std::string_view line, char separator) {
-  std::vector<std::string_view> fields;
-  for (;;) {
-    const std::size_t end = line.find(separator);
-    fields.push_back(line.substr(0, end));
-    if (end == std::string_view::npos) return fields;
-    line.remove_prefix(end + 1);
+std::vector<Row> read_metrics(const std::string& file) {
+  const std::string text = read_file(file);
+  CsvReader reader(file, text, {"episodes", "stage", "task", "mean", "best_so_far"});
+  std::vector<Row> rows;
+  while (reader.next()) {
+    Row row{.episodes = reader.number<double>(0),
+            .stage = std::string(reader.text(1)),
+            .task = reader.number<std::uint64_t>(2),
+            .mean = reader.number<double>(3),
+            .best_so_far = reader.number<double>(4)};
+    if (!std::isfinite(row.episodes)) reader.fail("the number of episodes is not finite");
+    if (!(row.episodes >= (rows.empty() ? 0.0 : rows.back().episodes))) {
+      reader.fail("the number of episodes falls");
+    }
+    rows.push_back(std::move(row));
   }
+  return rows;
 }
 
-// metrics.csv; columns are found by their titles.
-class MetricsReader {
- public:
-  explicit MetricsReader(std::string file) : file_(std::move(file)) {}
-
-  std::vector<Row> read() {
-    const std::string text = read_file(file_);
-    std::vector<Row> rows;
-    std::vector<std::size_t> columns;
-    std::string_view rest = text;
-    while (!rest.empty()) {
-      ++line_;
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      const std::vector<std::string_view> fields = split(rest.substr(0, end), ',');
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (line_ == 1) {
-        titles_ = fields.size();
-        for (const char* title : {"episodes", "stage", "task", "mean", "best_so_far"}) {
-          const auto found = std::find(fields.begin(), fields.end(), title);
-          if (found == fields.end()) fail(fmt::format("no column '{}'", title));
-          columns.push_back(static_cast<std::size_t>(found - fields.begin()));
-        }
-        continue;
-      }
-      if (fields.size() != titles_) {
-        fail(fmt::format("{} fields instead of {}", fields.size(), titles_));
-      }
-      rows.push_back({.episodes = number<double>(fields[columns[0]]),
-                      .stage = std::string(fields[columns[1]]),
-                      .task = number<std::uint64_t>(fields[columns[2]]),
-                      .mean = number<double>(fields[columns[3]]),
-                      .best_so_far = number<double>(fields[columns[4]])});
-      if (!(rows.back().episodes >= (rows.size() > 1 ? rows[rows.size() - 2].episodes : 0.0))) {
-        fail("the number of episodes falls");
-      }
-    }
-    return rows;
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& message) const {
-    throw InputError(fmt::format("{}:{}: {}", file_, line_, message));
-  }
-
-  template <class Number>
-  Number number(std::string_view text) const {
-    Number value{};
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) {
-      fail(fmt::format("'{}' is not a number", text));
-    }
-    return value;
-  }
-
-  std::string file_;
-  std::size_t line_ = 0;
-  std::size_t titles_ = 0;
-};
-
 struct SeedRun {
-  std::string name;
+  std::string name, folder;
   std::vector<Row> rows;
 };
 
-bool holds_metrics(const fs::path& folder) {
+bool holds(const fs::path& folder, const char* file) {
   std::error_code error;
-  return fs::is_regular_file(folder / "metrics.csv", error);
+  return fs::is_regular_file(folder / file, error);
 }
 
-// The folder's own training, or those of its seeds by rising number.
+// The folder's own training, or those of its seeds by rising number; none where there is none.
 std::vector<SeedRun> read_runs(const std::string& folder) {
-  if (holds_metrics(folder)) return {{"", MetricsReader(folder + "/metrics.csv").read()}};
+  if (holds(folder, "metrics.csv")) {
+    return {{.name = "", .folder = folder, .rows = read_metrics(folder + "/metrics.csv")}};
+  }
   constexpr std::string_view kSeed = "seed";
   std::map<std::uint64_t, fs::path> seeds;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kSeed) || !holds_metrics(entry.path())) continue;
+    if (!name.starts_with(kSeed) || !holds(entry.path(), "metrics.csv")) continue;
     std::uint64_t seed = 0;
     const char* end = name.data() + name.size();
     const auto parsed = std::from_chars(name.data() + kSeed.size(), end, seed);
     if (parsed.ec == std::errc() && parsed.ptr == end) seeds.emplace(seed, entry.path());
   }
-  if (seeds.empty()) {
-    throw InputError(
-        fmt::format("{}: there is no training in this folder (no metrics.csv)", folder));
-  }
   std::vector<SeedRun> runs;
   for (const auto& [seed, path] : seeds) {
-    runs.push_back(
-        {fmt::format("seed {}", seed), MetricsReader((path / "metrics.csv").string()).read()});
+    runs.push_back({.name = fmt::format("seed {}", seed),
+                    .folder = path.string(),
+                    .rows = read_metrics((path / "metrics.csv").string())});
   }
   return runs;
 }
@@ -202,39 +156,32 @@ struct Subject {
 
 Subject read_subject(const std::string& folder) {
   Subject subject;
-  std::error_code error;
-  for (const fs::path& place : {fs::path(folder), fs::path(folder) / "seed1"}) {
-    const std::string file = (place / "configuration.json").string();
-    if (!fs::is_regular_file(file, error)) continue;
-    const std::string text = read_file(file);
-    JsonReader reader(file, text);
-    reader.begin_object();
-    while (const auto key = reader.next_key()) {
-      const std::string name(*key);
-      if (name == "graphs") {
-        reader.begin_array();
-        while (reader.next_element()) subject.graphs.push_back(reader.string());
-      } else if (name == "devices") {
-        subject.devices = reader.string();
-      } else if (name == "list") {
-        subject.list = reader.string();
-      } else if (name == "model") {
-        subject.model = reader.string();
-      } else {
-        reader.skip_value();
-      }
+  if (!holds(folder, "configuration.json")) return subject;
+  const std::string file = folder + "/configuration.json";
+  const std::string text = read_file(file);
+  JsonReader reader(file, text);
+  reader.begin_object();
+  while (const auto key = reader.next_key()) {
+    const std::string name(*key);
+    if (name == "graphs") {
+      reader.begin_array();
+      while (reader.next_element()) subject.graphs.push_back(reader.string());
+    } else if (name == "devices") {
+      subject.devices = reader.string();
+    } else if (name == "list") {
+      subject.list = reader.string();
+    } else if (name == "model") {
+      subject.model = reader.string();
+    } else {
+      reader.skip_value();
     }
-    break;
   }
   return subject;
 }
 
-}  // namespace
-
-report::PageTraining read_training_curves(const std::string& folder) {
-  const std::vector<SeedRun> runs = read_runs(folder);
+report::PageTraining training_of(const std::string& folder, const std::vector<SeedRun>& runs) {
   const std::map<std::uint64_t, double> best = best_times(runs);
-  const Subject subject = read_subject(folder);
+  const Subject subject = read_subject(runs.front().folder);
   report::PageTraining training{.name = folder, .facts = {}, .stages = {}, .curves = {}};
   double episodes = 0.0;
   for (const SeedRun& run : runs) {
@@ -261,6 +208,64 @@ report::PageTraining read_training_curves(const std::string& folder) {
                                          subject.devices, time));
   }
   return training;
+}
+
+// A stretch of runs is a point: the mean of all of them, and the middle of those of the placement
+// in service, as shares of the least of these.
+report::PageTraining service_of(const std::string& folder, const std::vector<ServiceRow>& rows) {
+  report::PageTraining training{.name = folder, .facts = {}, .stages = {}, .curves = {}};
+  report::PageCurve curve{.name = "", .episodes = {}, .mean = {}, .best = {}};
+  const std::size_t points = std::min(kMostServicePoints, rows.size());
+  std::size_t explored = 0;
+  for (std::size_t p = 0; p < points; ++p) {
+    double sum = 0.0;
+    std::vector<double> served;
+    const std::size_t begin = p * rows.size() / points, end = (p + 1) * rows.size() / points;
+    for (std::size_t i = begin; i < end; ++i) {
+      sum += rows[i].time;
+      if (!rows[i].exploratory) served.push_back(rows[i].time);
+    }
+    explored += end - begin - served.size();
+    curve.episodes.push_back(static_cast<double>(rows[end - 1].run + 1));
+    curve.mean.push_back(sum / static_cast<double>(end - begin));
+    curve.best.push_back(served.empty() ? kNaN : median(std::move(served)));
+  }
+  double least = 0.0;
+  for (const double time : curve.best) {
+    if (time > 0.0 && (least == 0.0 || time < least)) least = time;
+  }
+  for (auto* times : {&curve.mean, &curve.best}) {
+    for (double& time : *times) time = least > 0.0 ? time / least : kNaN;
+  }
+  if (!rows.empty()) {
+    const double runs = curve.episodes.back();
+    training.stages.push_back({.name = "real, runs", .from_episode = 0.0, .to_episode = runs});
+    training.facts.push_back(
+        fmt::format("{} runs in service, {} of them exploratory; {} placements took over.",
+                    format_integer(static_cast<std::uint64_t>(runs)), format_integer(explored),
+                    rows.back().promotions));
+    training.facts.push_back(fmt::format(
+        "A point is the middle of {} runs of the placement in service, as a share of the least.",
+        rows.size() / points));
+  }
+  training.curves.push_back(std::move(curve));
+  return training;
+}
+
+}  // namespace
+
+std::vector<report::PageTraining> read_training_curves(const std::string& folder) {
+  std::vector<report::PageTraining> trainings;
+  const std::vector<SeedRun> runs = read_runs(folder);
+  if (!runs.empty()) trainings.push_back(training_of(folder, runs));
+  if (holds(folder, "runs.csv")) {
+    trainings.push_back(service_of(folder, read_service_rows(folder + "/runs.csv")));
+  }
+  if (trainings.empty()) {
+    throw InputError(fmt::format(
+        "{}: there is no training in this folder (neither metrics.csv nor runs.csv)", folder));
+  }
+  return trainings;
 }
 
 }  // namespace doppler::study

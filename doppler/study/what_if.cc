@@ -16,6 +16,8 @@ namespace doppler::study {
 namespace {
 
 constexpr double kHalf = 0.5;
+// Of speeds: beyond, times come near what a double cannot tell apart.
+constexpr double kLeastFactor = 1e-6, kMostFactor = 1e6;
 
 struct Change {
   std::string kind, words;
@@ -142,6 +144,10 @@ class WhatIf {
   }
 
   Change slowed(const std::string& name, double factor) const {
+    if (!(factor >= kLeastFactor && factor <= kMostFactor)) {
+      throw ParameterError(fmt::format("{} at {:g} times its speed: from {:g} to {:g}", name,
+                                       factor, kLeastFactor, kMostFactor));
+    }
     const ChannelId channel = channel_named(topology_, name);
     const auto topology = [this, channel, factor] {
       return device::with_channel_speed(topology_.spec(), channel, factor);
@@ -162,7 +168,7 @@ class WhatIf {
       options.constraints.memory.clear();  // they are in the capacities
       for (std::size_t d = 0; d < problem_->device_count(); ++d) {
         const double bytes = problem_->capacity_bytes(DeviceId::of(d)) * *change.memory_share;
-        if (!std::isfinite(bytes)) continue;
+        if (!(bytes < 9.2e18)) continue;  // as good as no limit, and more than a file may say
         limited = true;
         options.constraints.memory.push_back(
             {topology_.devices()[d].name, static_cast<std::uint64_t>(bytes)});

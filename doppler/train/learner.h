@@ -40,6 +40,8 @@ class Task {
   // Infinite before the first episode that fits.
   double best_time() const { return best_time_; }
   const policy::Episode& best() const { return best_; }
+  // Of the closest to fitting, as long as none does.
+  double least_excess_bytes() const { return least_excess_bytes_; }
   // Of all episodes that fitted, for Recipe::kPaper.
   const MeanTime& mean_time() const { return mean_time_; }
   void set_mean_time(const MeanTime& mean) { mean_time_ = mean; }

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "doppler/place/feasible.h"
@@ -28,45 +29,73 @@ class PolicyPlacer final : public place::Placer {
 
   place::PlaceResult place(const cost::Problem& problem,
                            const place::PlaceRequest& request) const override {
-    using Clock = std::chrono::steady_clock;
-    const std::shared_ptr<const policy::Policy> policy = source_();
-    const auto model = policy::make_model(policy->architecture, policy->shape);
-    // The caller's problem outlives this call.
-    const std::shared_ptr<const cost::Problem> shared(std::shared_ptr<void>(), &problem);
-    Task task(shared, *model, request.objective, policy->priorities);
-    Learner learner(*model, {.threads = request.threads}, policy->parameters);
-    std::uint64_t played = 0;
-    const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(settings_.finetune_seconds));
-    for (std::uint64_t update = 1;
-         settings_.finetune_seconds > 0.0 && Clock::now() < end && !request.stop.interrupted();
-         ++update) {
-      learner.reinforce(task, mix64(request.seed ^ mix64(update)), kFinetuneRate);
-      played += LearnerSettings{}.batch;
+    const Policies policies = source_();
+    place::PlaceResult result;
+    result.note = fmt::format("best of {} samples", settings_.samples);
+    Closest best;
+    bool known = false;
+    for (std::size_t i = 0; i < policies.size(); ++i) {
+      // Those that come first have one more where they cannot be shared evenly.
+      const std::size_t samples =
+          settings_.samples / policies.size() + (i < settings_.samples % policies.size() ? 1 : 0);
+      if (samples == 0) break;
+      const std::string strange = sample(problem, request, *policies[i], samples,
+                                         1.0 / static_cast<double>(policies.size()), result, best);
+      known |= strange.empty();
+      if (result.warning.empty() && !strange.empty()) {
+        result.warning =
+            fmt::format("the policy was not trained on the like of this problem's {}", strange);
+      }
     }
-    learner.sample(task, settings_.samples, request.seed);
-    played += settings_.samples;
-    place::PlaceResult result{
-        .placement = place::make_feasible(problem, task.placement(), request.seed),
-        .evaluations = played,
-        .note = fmt::format("best of {} samples", settings_.samples)};
-    if (const std::string strange = policy->domain.stranger(task.nodes()); !strange.empty()) {
-      result.warning =
-          fmt::format("the policy was not trained on the like of this problem's {}", strange);
-    }
+    if (known) result.warning.clear();
+    result.placement = place::make_feasible(problem, std::move(best.placement), request.seed);
     return result;
   }
 
  private:
+  // The best so far, or what came closest to fitting.
+  struct Closest {
+    double time = cost::kInfinity, excess_bytes = cost::kInfinity;
+    schedule::Placement placement;
+  };
+
+  // One policy's part, with its share of the time. What of the problem is strange to it.
+  std::string sample(const cost::Problem& problem, const place::PlaceRequest& request,
+                     const policy::Policy& policy, std::size_t samples, double share,
+                     place::PlaceResult& result, Closest& best) const {
+    using Clock = std::chrono::steady_clock;
+    const auto model = policy::make_model(policy.architecture, policy.shape);
+    // The caller's problem outlives this call.
+    const std::shared_ptr<const cost::Problem> shared(std::shared_ptr<void>(), &problem);
+    Task task(shared, *model, request.objective, policy.priorities);
+    Learner learner(*model, {.threads = request.threads}, policy.parameters);
+    const auto end =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(share * settings_.finetune_seconds));
+    for (std::uint64_t update = 1;
+         settings_.finetune_seconds > 0.0 && Clock::now() < end && !request.stop.interrupted();
+         ++update) {
+      learner.reinforce(task, mix64(request.seed ^ mix64(update)), kFinetuneRate);
+      result.evaluations += LearnerSettings{}.batch;
+    }
+    learner.sample(task, samples, request.seed);
+    result.evaluations += samples;
+    if (task.best_time() < best.time ||
+        (!std::isfinite(best.time) && task.least_excess_bytes() < best.excess_bytes)) {
+      best = {task.best_time(), task.least_excess_bytes(), task.placement()};
+    }
+    return policy.domain.stranger(task.nodes());
+  }
+
   PolicySource source_;
   PolicyPlacerSettings settings_;
 };
 
 }  // namespace
 
-std::unique_ptr<place::Placer> make_policy_placer(PolicySource policy,
+std::unique_ptr<place::Placer> make_policy_placer(PolicySource policies,
                                                   PolicyPlacerSettings settings) {
-  return std::make_unique<PolicyPlacer>(std::move(policy), settings);
+  return std::make_unique<PolicyPlacer>(std::move(policies), settings);
 }
 
 }  // namespace doppler::train

@@ -4,7 +4,7 @@
 
 #include <functional>
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "doppler/place/placer.h"
 #include "doppler/policy/policy.h"
@@ -12,15 +12,17 @@
 namespace doppler::train {
 
 struct PolicyPlacerSettings {
-  std::size_t samples = 64;       // the first of them greedy
+  std::size_t samples = 64;       // the first of every policy greedy
   double finetune_seconds = 0.0;  // of training before that
 };
 
-// Gives the policy when it is first needed; called from any thread.
-using PolicySource = std::function<std::shared_ptr<const policy::Policy>()>;
+// One or several, which share samples and time: where one training went astray another seldom did.
+using Policies = std::vector<std::shared_ptr<const policy::Policy>>;
+// Gives them when they are first needed; called from any thread.
+using PolicySource = std::function<Policies()>;
 
-// "policy". Its note says what of the problem the policy has not seen the like of. Thread safe.
-std::unique_ptr<place::Placer> make_policy_placer(PolicySource policy,
+// "policy". Its note says what of the problem the policies have not seen the like of. Thread safe.
+std::unique_ptr<place::Placer> make_policy_placer(PolicySource policies,
                                                   PolicyPlacerSettings settings = {});
 
 }  // namespace doppler::train

@@ -64,6 +64,7 @@ TEST(Online, GoesOnAfterAnInterruptionAsIfNothingHadHappened) {
   for (const char* file : {"online.json", "placement.json", "runs.csv"}) {
     EXPECT_EQ(files.read(std::string("parts/") + file), files.read(std::string("whole/") + file));
   }
+  EXPECT_EQ(files.dopp("diff parts/start.json parts/placement.json --graph g.json").exit_code, 0);
   // Other settings are not gone on with.
   EXPECT_THAT(files.dopp(serve + "--runs 300 -o gone --resume").err,
               HasSubstr("gone: there is no service to go on with"));
@@ -71,6 +72,12 @@ TEST(Online, GoesOnAfterAnInterruptionAsIfNothingHadHappened) {
               HasSubstr("--candidates must name it"));
   EXPECT_THAT(files.dopp(serve + "--explore 0.2 --runs 400 -o parts --resume").err,
               HasSubstr("other settings"));
+  const std::string rows = files.read("parts/runs.csv");
+  files.write("parts/runs.csv", rows.substr(0, 100));
+  const Outcome cut = files.dopp(serve + "--runs 400 -o parts --resume");
+  EXPECT_EQ(cut.exit_code, 2);
+  EXPECT_THAT(cut.err, HasSubstr("parts/runs.csv:"));
+  files.write("parts/runs.csv", rows);
   files.write("parts/online.json", files.read("parts/online.json").substr(0, 500));
   const Outcome damaged = files.dopp(serve + "--runs 400 -o parts --resume");
   EXPECT_EQ(damaged.exit_code, 2);
@@ -82,13 +89,21 @@ TEST(Online, FollowsTheOtherStagesAndComesBackToThem) {
   make_graph(files);
   const std::string train =
       "train g.json --devices 4xP100 --stages sim,real --engine emulated --clock virtual "
-      "--slow-device gpu2=2 --width 8 --batch 8 --episodes 160 --runs 120 --recalibrate ";
-  const Outcome trained = files.dopp(train + "-o run --json");
+      "--slow-device gpu2=2 --width 8 --batch 8 --episodes 160 --recalibrate ";
+  const Outcome trained = files.dopp(train + "-o run --runs 120 --json");
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_EQ(json_number(trained.out, {"runs"}), 120);
-  EXPECT_TRUE(files.has("run/recalibrated/policy.json"));
-  EXPECT_EQ(files.read("run/policy.json"), files.read("run/recalibrated/policy.json"));
-  EXPECT_EQ(files.dopp(train + "-o run --resume").exit_code, 0);
+  EXPECT_TRUE(files.has("run/recalibrated-120/policy.json"));
+  EXPECT_EQ(files.read("run/policy.json"), files.read("run/recalibrated-120/policy.json"));
+  EXPECT_EQ(files.dopp(train + "-o run --runs 120 --resume").exit_code, 0);
+  // More runs know other costs.
+  const Outcome more = files.dopp(train + "-o run --resume --runs 160");
+  EXPECT_EQ(more.exit_code, 0) << more.err;
+  EXPECT_EQ(files.read("run/policy.json"), files.read("run/recalibrated-160/policy.json"));
+  // Both the training and the service are in the report.
+  const Outcome report = files.dopp("report run -o run.html --json");
+  ASSERT_EQ(report.exit_code, 0) << report.err;
+  EXPECT_THAT(report.out, HasSubstr("\"run\",\n  \"run\""));
 }
 
 TEST(Online, NoticesADeviceThatSlowsDown) {
@@ -115,6 +130,8 @@ TEST(Online, RefusesWhatDoesNotGoTogether) {
   refused("--stages real", "needs --engine");
   refused("--stages real,real --engine threads", "--stages: ");
   refused("--explore 0.2", "--explore is for stage real");
+  refused("--stages real --engine threads --width 8", "--width is for stages imitation and sim");
+  refused("--stages real --engine threads --episodes 8", "--episodes is for stages imitation");
   refused("--engine threads", "--engine is for stage real");
   refused("--stages real --engine threads --explore 0.6", "--explore: '0.6'");
   refused("--stages real --engine threads --max-slowdown -1", "--max-slowdown");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <span>
 
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
@@ -14,6 +15,7 @@
 #include "doppler/study/plan_search.h"
 #include "doppler/tra/compile.h"
 #include "doppler/tra/workloads.h"
+#include "doppler/train/shipped_policy.h"
 
 namespace doppler::study::reproduce {
 namespace {
@@ -120,6 +122,9 @@ std::uint64_t Lab::hash() const {
   Hasher hasher;
   hasher.add(scale_.hash());
   hasher.add(static_cast<bool>(online_));
+  for (const auto& policy : train::shipped_policies()) {
+    hasher.add_span(std::span<const float>(policy->parameters));
+  }
   for (const auto& [names, problem] : problems_) hasher.add(problem->hash());
   return hasher.value();
 }

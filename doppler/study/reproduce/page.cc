@@ -6,6 +6,7 @@
 #include <map>
 
 #include "doppler/report/wrap.h"
+#include "doppler/study/hidden_machine.h"
 #include "doppler/study/reproduce/markdown.h"
 
 namespace doppler::study::reproduce {
@@ -33,14 +34,18 @@ std::string first_lines(const Lab& lab) {
         scale.name, scale.seeds, Scale::full().seeds, scale.imitation_episodes, scale.episodes,
         scale.placeto_episodes, scale.gdp_episodes));
   }
+  const HiddenMachine hidden;
   text += paragraph(fmt::format(
       "Means over {} seeds; behind ± and in brackets are 95 % intervals by Student's t (of ratios "
       "by their logarithms, over the same seeds). The paper ran four P100 and eight V100; here "
       "both are cost models, and \"engine\" is an emulated machine on a virtual clock whose costs "
       "are not those that the placer believes in: every kind of kernel is slower or faster by a "
-      "random factor (log-normal, sigma 0.3), one link three times slower, every run varies by "
-      "5 %.{}",
-      scale.seeds,
+      "random factor (log-normal, sigma {:g}), every device likewise ({:g}), the link between two "
+      "of the devices {:g} times slower, every other transfer under way adds {:g} of a transfer's "
+      "time, and every run varies "
+      "by {:g} %.{}",
+      scale.seeds, hidden.op_spread, hidden.device_spread, hidden.slow_link, hidden.contention,
+      100.0 * hidden.jitter,
       lab.online() ? ""
                    : " Stage III, learning from the engine, is not part of this build: what needs "
                      "it, DOPPLER-SYS above all, is absent and marked so."));

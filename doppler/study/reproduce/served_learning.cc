@@ -30,6 +30,7 @@ std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
            if (runs % step != 0 && runs != request.runs) return;
            points.push_back({.runs = runs, .placement = *learner.incumbent()});
          }});
+  points.back().placement = *learner.incumbent();
   return points;
 }
 

@@ -12,6 +12,7 @@
 #include "doppler/base/stop.h"
 #include "doppler/sim/simulator.h"
 #include "doppler/study/execute.h"
+#include "doppler/study/hidden_machine.h"
 #include "doppler/train/policy_placer.h"
 
 namespace doppler::study::reproduce {
@@ -23,8 +24,6 @@ constexpr std::uint64_t kJudgeStream = 0x6a75646765;
 constexpr std::size_t kSamples = 64;
 // Of fine-tuning, as in train/policy_placer.cc: what the policy knows is kept.
 constexpr train::Rates kFinetuneRates{2e-3, 2e-4};
-
-constexpr double kKernelSpread = 0.3, kSlowLink = 3.0, kJitter = 0.05;
 
 std::uint64_t evaluations_of(const Scale& scale, const std::string& method) {
   if (method == "placeto") return scale.placeto_episodes;
@@ -98,7 +97,8 @@ Trained train_on(const Lab& lab, const std::shared_ptr<const cost::Problem>& pro
 schedule::Placement place_with(const Lab& lab, const cost::Problem& problem,
                                std::shared_ptr<const policy::Policy> policy, std::size_t samples,
                                std::uint64_t seed) {
-  const auto placer = train::make_policy_placer([&] { return policy; }, {.samples = samples});
+  const auto placer =
+      train::make_policy_placer([&] { return train::Policies{policy}; }, {.samples = samples});
   return placer->place(problem, {.seed = seed, .stop = StopToken(lab.interrupt())}).placement;
 }
 
@@ -107,24 +107,7 @@ double simulated(const cost::Problem& problem, const schedule::Placement& placem
 }
 
 exec::Deviation hidden_truth(const cost::Problem& problem, std::uint64_t seed) {
-  exec::Deviation truth{.jitter = kJitter};
-  for (const std::string& kind : problem.graph().op_kinds()) {
-    Hasher hasher;  // the same kind has the same factor in every graph
-    hasher.add_bytes(kind);
-    Rng rng = Rng::stream(seed, hasher.value());
-    truth.op_factors[kind] = std::exp(kKernelSpread * rng.normal());
-  }
-  if (problem.device_count() > 1) {
-    const auto devices = static_cast<std::uint32_t>(problem.device_count());
-    Rng rng = Rng::stream(seed, devices);
-    const std::uint32_t from = rng.below(devices);
-    const std::uint32_t to = (from + 1 + rng.below(devices - 1)) % devices;
-    const auto name = [&](std::uint32_t d) {
-      return problem.topology().device(DeviceId::of(d)).name;
-    };
-    truth.link_factors[fmt::format("{}>{}", name(from), name(to))] = kSlowLink;
-  }
-  return truth;
+  return hidden_deviation(problem, {}, seed);
 }
 
 double engine_time(const Lab& lab, const std::shared_ptr<const cost::Problem>& problem,

@@ -53,9 +53,7 @@ schedule::Placement place_with(const Lab& lab, const cost::Problem& problem,
 // Simulated with the problem's costs.
 double simulated(const cost::Problem& problem, const schedule::Placement& placement);
 
-// A machine that is not as the placer thinks: every kind of kernel takes longer or shorter by a
-// factor of its own (log-normal with sigma 0.3), one link takes three times as long, and all of it
-// varies from run to run by 5 %.
+// A machine that is not as the placer thinks (study/hidden_machine.h).
 exec::Deviation hidden_truth(const cost::Problem& problem, std::uint64_t seed);
 // Median of runs of the emulated engine on a virtual clock.
 double engine_time(const Lab& lab, const std::shared_ptr<const cost::Problem>& problem,

@@ -178,8 +178,11 @@ void OnlineLearner::end_race(Verdict verdict) {
     drop_candidate();
     return;
   }
-  promotions_.push_back({runs_, measured, candidate_->source,
-                         moved_parameter_bytes(*problem_, *incumbent_, *candidate_->placement)});
+  promotions_.push_back({.run = runs_,
+                         .measured = measured,
+                         .source = candidate_->source,
+                         .moved_parameter_bytes = moved_parameter_bytes(*problem_, *incumbent_,
+                                                                        *candidate_->placement)});
   candidate_ = Candidate{.placement = std::exchange(incumbent_, candidate_->placement),
                          .source = candidate_->source,
                          .race = {},
@@ -198,6 +201,7 @@ void OnlineLearner::end_return() {
       noise_.interrupt();
     } else {
       promotions_.back().measured = {-back.log_ratio, back.error};
+      promotions_.back().confirmed = true;
     }
   }
   candidate_.reset();
@@ -217,9 +221,9 @@ bool OnlineLearner::needs_work() const {
   return runs_ >= ask_again_at_;
 }
 
-bool OnlineLearner::work() {
+Work OnlineLearner::work(const StopToken& stop) {
   std::unique_lock lock(mutex_);
-  if (!needs_work()) return false;
+  if (!needs_work()) return Work::kNone;
   const cost::Calibration calibration = calibration_;
   const std::shared_ptr<const schedule::Placement> incumbent = incumbent_;
   const std::optional<Candidate> candidate = candidate_;
@@ -242,20 +246,29 @@ bool OnlineLearner::work() {
     const Situation situation{.problem = problem,
                               .incumbent = *incumbent,
                               .predicted = predicted,
-                              .seed = mix64(settings_.seed ^ mix64(proposal + 1))};
+                              .seed = mix64(settings_.seed ^ mix64(proposal + 1)),
+                              .stop = stop};
+    std::optional<PolicyProposer::State> before;
+    if (policy_) before = policy_->state();
     proposed = find_proposal(situation, proposal, tried);
+    if (stop.stop_requested()) {
+      if (before) policy_->restore(std::move(*before));
+      lock.lock();
+      --proposals_;
+      return Work::kInterrupted;
+    }
     cleared = proposed && proposed->predicted <= limit;
   }
 
   lock.lock();
   predicted_ = predicted;
-  if (incumbent_ != incumbent) return true;  // a race ended meanwhile
+  if (incumbent_ != incumbent) return Work::kDone;  // a race ended meanwhile
   if (!candidate) {
     in_vain_ = cleared ? 0 : in_vain_ + 1;
     if (!cleared) {
       // Seldom where it is of no use, but not so seldom that a change is missed for long.
       ask_again_at_ = runs_ + (kFirstRuns << std::min<std::uint64_t>(in_vain_, 4));
-      return true;
+      return Work::kDone;
     }
     ++candidates_;
     candidate_ = Candidate{
@@ -270,7 +283,7 @@ bool OnlineLearner::work() {
     // What runs have shown to be too slow is not waited for.
     if (!cleared && !unpaired_ && !(running_ && exploring_)) drop_candidate();
   }
-  return true;
+  return Work::kDone;
 }
 
 // Search and policy take turns: by predictions alone search would nearly always win, since it

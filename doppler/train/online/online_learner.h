@@ -6,7 +6,7 @@
 //     const schedule::Timeline timeline = engine.run(*run.placement) …
 //     learner.report(timeline.makespan, &timeline);
 //   }
-//   while (serving) if (!learner.work()) sleep(…);  // any other thread
+//   while (serving) if (learner.work() == Work::kNone) sleep(…);  // any other thread
 //
 // One placement is in service, the incumbent. A share of the runs, never more than
 // `settings.explore` of those so far, tries a candidate instead, in pairs with the incumbent
@@ -30,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "doppler/base/stop.h"
 #include "doppler/cost/calibration.h"
 #include "doppler/cost/problem.h"
 #include "doppler/policy/policy.h"
@@ -62,6 +63,9 @@ struct NextRun {
 struct Promotion {
   std::uint64_t run = 0;  // after so many
   Advantage measured = {};
+  // Measured again once it had won: what it won by alone overstates. Not where the one that it
+  // replaced is predicted to be too slow to run once more.
+  bool confirmed = false;
   std::string source = {};  // the proposer
   double moved_parameter_bytes = 0.0;
 };
@@ -80,6 +84,12 @@ struct OnlineSummary {
   double predicted = 0.0;     // the incumbent's time, by the latest calibration; 0: none yet
 };
 
+enum class Work : std::uint8_t {
+  kNone,  // there was nothing to do
+  kDone,
+  kInterrupted,  // asked to stop; as if it had not been called
+};
+
 class OnlineLearner {
  public:
   // Throws ParameterError for settings out of range, for a placement that is not one of the
@@ -90,13 +100,14 @@ class OnlineLearner {
   // REQUIRES: the run before was reported.
   NextRun next();
   // How long the last run took, and what happened in it where that is known: without timelines the
-  // simulator learns nothing. Throws ParameterError for a time that is not above 0.
+  // simulator learns nothing. Throws ParameterError for a time that is not above 0; the run is
+  // then still to be reported.
   void report(double time, const schedule::Timeline* timeline = nullptr);
   // The last run came to nothing: a candidate is dropped.
   void report_failure();
 
-  // Does what is to be done beside the runs; false where there is nothing at the moment.
-  bool work();
+  // Does what is to be done beside the runs.
+  Work work(const StopToken& stop = {});
 
   std::shared_ptr<const schedule::Placement> incumbent() const;
   OnlineSummary summary() const;

@@ -78,7 +78,7 @@ std::string OnlineLearner::state_json() const {
   json.key("promotions").begin_array();
   for (const Promotion& promotion : promotions_) {
     json.begin_object(JsonLayout::kCompact).field("run", promotion.run);
-    json.field("source", promotion.source);
+    json.field("source", promotion.source).field("confirmed", promotion.confirmed);
     json.field("measured",
                packed(std::vector<double>{promotion.measured.log_ratio, promotion.measured.error,
                                           promotion.moved_parameter_bytes}));
@@ -146,6 +146,7 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
       read_json_object(reader, "a promotion", [&](const std::string& key) {
         if (key == "run") return promotion.run = reader.unsigned_integer(kMost), true;
         if (key == "source") return promotion.source = reader.string(), true;
+        if (key == "confirmed") return promotion.confirmed = reader.boolean(), true;
         if (key != "measured") return false;
         const std::vector<double> numbers = finite_numbers(reader);
         if (numbers.size() != 3) reader.fail("damaged numbers");

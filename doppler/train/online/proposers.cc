@@ -24,7 +24,8 @@ class SearchProposer final : public Proposer {
 
   std::vector<schedule::Placement> propose(const Situation& situation) override {
     const cost::Problem& problem = *situation.problem;
-    place::PlaceRequest request{.seed = situation.seed, .max_evaluations = evaluations_};
+    const place::PlaceRequest request{
+        .seed = situation.seed, .max_evaluations = evaluations_, .stop = situation.stop};
     std::vector<schedule::Placement> starts{situation.incumbent};
     place::Scorer scorer(problem, schedule::Objective::kNominal);
     const auto fits = [&](const schedule::Placement& placement) {
@@ -135,6 +136,7 @@ std::vector<schedule::Placement> PolicyProposer::propose(const Situation& situat
     stakes_.clear();
   }
   for (std::size_t update = 0; update < updates_; ++update) {
+    if (situation.stop.stop_requested()) return {};
     learner_.reinforce(task, mix64(situation.seed ^ mix64(update)), kRate);
   }
   learner_.sample(task, samples_, situation.seed);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "doppler/base/stop.h"
 #include "doppler/cost/problem.h"
 #include "doppler/policy/policy.h"
 #include "doppler/schedule/placement.h"
@@ -23,6 +24,7 @@ struct Situation {
   const schedule::Placement& incumbent;
   double predicted = 0.0;  // the incumbent's time there
   std::uint64_t seed = 0;
+  StopToken stop = {};  // what is found after that is of no use
 };
 
 // One thread at a time.

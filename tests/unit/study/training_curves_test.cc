@@ -39,7 +39,7 @@ TEST_F(TrainingCurves, SharesOfTheBest) {
                                            "2,32,imitation,1,20,15\n"
                                            "3,48,sim,0,3,2\n"
                                            "4,64,sim,1,inf,10\n");
-  const report::PageTraining training = read_training_curves(folder_);
+  const report::PageTraining training = read_training_curves(folder_).front();
   ASSERT_EQ(training.curves.size(), 1u);
   EXPECT_THAT(training.curves[0].episodes, ElementsAre(16, 32, 48, 64));
   EXPECT_DOUBLE_EQ(training.curves[0].mean[0], 2.0);
@@ -53,13 +53,35 @@ TEST_F(TrainingCurves, SharesOfTheBest) {
 }
 
 TEST_F(TrainingCurves, SeedsAreCurves) {
-  for (const char* seed : {"seed1", "seed2"}) {
+  for (const char* seed : {"seed4", "seed7"}) {
     std::filesystem::create_directories(folder_ + "/" + seed);
     write_file(folder_ + "/" + seed + "/metrics.csv", std::string(kHeader) + "1,16,sim,0,4,2\n");
   }
-  const report::PageTraining training = read_training_curves(folder_);
+  write_file(folder_ + "/seed4/configuration.json", R"({"model": "joint"})");
+  const report::PageTraining training = read_training_curves(folder_).front();
   ASSERT_EQ(training.curves.size(), 2u);
-  EXPECT_EQ(training.curves[1].name, "seed 2");
+  EXPECT_EQ(training.curves[1].name, "seed 7");
+  EXPECT_THAT(training.facts.front(), HasSubstr("over 2 seeds, model joint"));
+}
+
+// The placement in service took 4, then 2: shares of 2.
+TEST_F(TrainingCurves, ServicesHaveCurvesToo) {
+  write_file(folder_ + "/runs.csv", "run,exploratory,time,promotions\n0,0,4,0\n1,1,3,0\n2,0,2,1\n");
+  std::vector<report::PageTraining> trainings = read_training_curves(folder_);
+  ASSERT_EQ(trainings.size(), 1u);
+  const report::PageCurve& curve = trainings[0].curves.at(0);
+  EXPECT_THAT(curve.episodes, ElementsAre(1, 2, 3));
+  EXPECT_THAT(curve.mean, ElementsAre(2, 1.5, 1));
+  EXPECT_EQ(curve.best[0], 2.0);
+  EXPECT_TRUE(std::isnan(curve.best[1]));
+  EXPECT_EQ(curve.best[2], 1.0);
+  EXPECT_THAT(trainings[0].facts[0],
+              HasSubstr("3 runs in service, 1 of them exploratory; 1 placements took over"));
+  write_file(folder_ + "/metrics.csv", std::string(kHeader) + "1,16,sim,0,4,2\n");
+  EXPECT_EQ(read_training_curves(folder_).size(), 2u);
+  write_file(folder_ + "/runs.csv", "run,exploratory,time,promotions\n0,0,4,0\n0,0,4,0\n");
+  EXPECT_THAT(test::error_of([&] { read_training_curves(folder_); }),
+              HasSubstr("runs.csv:3: the numbers of runs do not rise"));
 }
 
 TEST_F(TrainingCurves, DamageHasItsLine) {

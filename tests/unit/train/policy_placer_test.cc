@@ -9,11 +9,15 @@
 namespace doppler::train {
 namespace {
 
-std::shared_ptr<const policy::Policy> untrained() {
+std::shared_ptr<const policy::Policy> untrained_of(std::uint64_t seed) {
   policy::Policy policy{.shape = {.width = 8, .rounds = 1}, .parameters = {}, .domain = {}};
-  Rng rng(4);
+  Rng rng(seed);
   policy.parameters = policy::Network(policy.shape).parameters().random_values(rng);
   return std::make_shared<const policy::Policy>(std::move(policy));
+}
+
+Policies untrained() {
+  return {untrained_of(4)};
 }
 
 TEST(PolicyPlacer, PlacesEveryProblemTheSameOnAnyNumberOfThreads) {
@@ -26,6 +30,27 @@ TEST(PolicyPlacer, PlacesEveryProblemTheSameOnAnyNumberOfThreads) {
     const place::PlaceResult three = placer->place(*problem, {.seed = seed, .threads = 3});
     EXPECT_EQ(one.placement, three.placement);
     EXPECT_EQ(one.evaluations, 8u);
+  }
+}
+
+// Several policies share the samples, and the best of all of them counts.
+TEST(PolicyPlacer, TheBestOfSeveralPolicies) {
+  const auto placer = [](Policies policies, std::size_t samples) {
+    return make_policy_placer([=] { return policies; }, {.samples = samples});
+  };
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto problem = test::random_problem(30, seed);
+    const auto makespan_of = [&](const place::Placer& p) {
+      const place::PlaceResult result = p.place(*problem, {.seed = seed});
+      return std::pair(sim::Simulator(*problem).makespan(result.placement, cost::kInfinity),
+                       result.evaluations);
+    };
+    const auto [first, five] = makespan_of(*placer({untrained_of(4)}, 5));
+    const auto [second, four] = makespan_of(*placer({untrained_of(5)}, 4));
+    const auto [both, nine] = makespan_of(*placer({untrained_of(4), untrained_of(5)}, 9));
+    EXPECT_EQ(both, std::min(first, second));
+    EXPECT_EQ(nine, five + four);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <set>
 #include <thread>
@@ -257,6 +258,28 @@ TEST(OnlineLearner, TakesTimesAloneAndFailures) {
   EXPECT_EQ(failures, 3u);
   EXPECT_GE(learner.summary().candidates, 4u);
   EXPECT_EQ(learner.summary().runs, 100u);
+}
+
+// What was asked to stop is done anew: the same bits as if it had not been asked.
+TEST(OnlineLearner, InterruptedWorkLeavesNothingBehind) {
+  const auto p = problem(40);
+  const std::atomic<bool> stopped = true;
+  const auto serve = [&](bool interrupted) {
+    OnlineLearner learner(p, start_of(*p), *shipped_policy(), quick());
+    exec::VirtualMachine machine(p, hidden(*p), 1);
+    int interruptions = 0;
+    for (int i = 0; i < 300; ++i) {
+      const NextRun next = learner.next();
+      const schedule::Timeline timeline = machine.measure(*next.placement, next.number);
+      learner.report(timeline.makespan, &timeline);
+      if (interrupted && learner.work(StopToken(&stopped)) != Work::kInterrupted) continue;
+      interruptions += interrupted;
+      learner.work();
+    }
+    EXPECT_EQ(interruptions > 0, interrupted);
+    return learner.state_json();
+  };
+  EXPECT_EQ(serve(true), serve(false));
 }
 
 // One thread serves, another works: nothing is waited for, and promises hold.
