@@ -78,7 +78,7 @@ void add_what_if(CommandLine& line) {
   add_known_machine(*what_if, request.machine);
   add_names(*what_if, "--add", request.changes.added, "One more device like this one", "DEVICE");
   add_assignments<double>(*what_if, "--slow", given->slowed, 1e-6, "CHANNEL=X",
-                          "A channel at so many times its speed");
+                          "A channel at so many times its speed", 1e6);
   add_names(*what_if, "--lose", request.changes.lost, "Without this device", "DEVICE");
   add_number<double>(
       *what_if, "--memory-share",

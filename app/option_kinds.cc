@@ -99,7 +99,8 @@ void add_load(CLI::App& app, import::LoadOptions& load, const std::string& forma
                      import::format_names()))
       ->type_name("NAME");
   add_assignments<std::int64_t>(app, "--dim", load.import.dimensions, 1, "NAME=SIZE",
-                                "Sizes of dimensions that the graph leaves open");
+                                "Sizes of dimensions that the graph leaves open",
+                                std::int64_t{1} << 40);
 }
 
 void add_machine(CLI::App& app, MachineOptions& machine) {

@@ -75,15 +75,16 @@ CLI::Option* add_number(CLI::App& app, const std::string& option, std::function<
       ->type_name(type);
 }
 
-// "a=2,b=4" into a map; the option may be given more than once. `least` is the smallest value.
+// "a=2,b=4" into a map; the option may be given more than once. From `least` to `most`.
 template <class Number>
 CLI::Option* add_assignments(CLI::App& app, const std::string& option,
                              std::map<std::string, Number>& values, Number least,
-                             const std::string& form, const std::string& help) {
+                             const std::string& form, const std::string& help,
+                             Number most = std::numeric_limits<Number>::max()) {
   return app
       .add_option_function<std::vector<std::string>>(
           option,
-          [option, form, least, &values](const std::vector<std::string>& texts) {
+          [option, form, least, most, &values](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) {
               const std::size_t equals = text.find('=');
               Number value = 0;
@@ -91,10 +92,12 @@ CLI::Option* add_assignments(CLI::App& app, const std::string& option,
               const char* begin = equals == std::string::npos ? end : text.data() + equals + 1;
               const auto parsed = std::from_chars(begin, end, value);
               if (equals == 0 || parsed.ec != std::errc() || parsed.ptr != end ||
-                  !(value >= least)) {
-                throw ParameterError(
-                    fmt::format("{}: '{}' is not {} with a {}number from {}", option, text, form,
-                                std::is_integral_v<Number> ? "whole " : "", least));
+                  !(value >= least && value <= most)) {
+                const bool bounded = most != std::numeric_limits<Number>::max();
+                throw ParameterError(fmt::format("{}: '{}' is not {} with a {}number from {}{}",
+                                                 option, text, form,
+                                                 std::is_integral_v<Number> ? "whole " : "", least,
+                                                 bounded ? fmt::format(" to {}", most) : ""));
               }
               if (!values.emplace(text.substr(0, equals), value).second) {
                 throw ParameterError(

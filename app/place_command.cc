@@ -25,6 +25,8 @@ std::string placement_file(const PlaceRequest& request, const cost::Problem& pro
   schedule::PlacementFile file{
       .origin = schedule::origin_of(problem, request.graph, request.machine.devices),
       .placement = result.placement};
+  file.origin.graph_format = request.machine.load.format;
+  file.origin.dimensions = request.machine.load.import.dimensions;
   file.origin.method = result.method;
   file.origin.seed = result.seed;
   file.origin.makespan = result.figures.nominal;

@@ -54,7 +54,14 @@ SourcedPlacement PlacementSource::read(const std::string& path,
           fmt::format("{}: was made with measured costs: give their file with --costs", path));
     }
   }
-  const Key key{sourced.graph_path, sourced.devices,
+  // As the file was read when it was placed, unless something else is said now.
+  import::LoadOptions load = machine_.load;
+  if (load.format.empty()) load.format = origin.graph_format;
+  for (const auto& [name, size] : origin.dimensions) load.import.dimensions.emplace(name, size);
+  const Key key{sourced.graph_path,
+                load.format,
+                load.import.dimensions,
+                sourced.devices,
                 options.links ? static_cast<int>(*options.links) : -1,
                 static_cast<int>(options.costs)};
   api::LoadedProblem& loaded = problems_[key];
@@ -64,7 +71,7 @@ SourcedPlacement PlacementSource::read(const std::string& path,
                                 .devices = sourced.devices,
                                 .options = options,
                                 .costs = machine_.costs_file,
-                                .load = machine_.load,
+                                .load = load,
                                 .rules = machine_.rules,
                                 .constraints = machine_.constraints_file});
   }

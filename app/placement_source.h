@@ -36,7 +36,9 @@ class PlacementSource {
   SourcedPlacement read(const std::string& path, std::vector<std::string>& warnings);
 
  private:
-  using Key = std::tuple<std::string, std::string, int, int>;  // graph, devices, links, costs
+  // Graph, its format and open dimensions, devices, links, costs.
+  using Key = std::tuple<std::string, std::string, std::map<std::string, std::int64_t>, std::string,
+                         int, int>;
 
   std::string graph_;
   MachineOptions machine_;

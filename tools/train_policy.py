@@ -8,8 +8,8 @@ Makes its problems itself, at random but the same for a seed: the four workloads
 shardings, forward and training, with costs that follow from the devices or are given; random graphs of
 every family; machines of one sort and mixed ones, links slow and fast, shared and free, memory plenty and
 little. The same seed and number of episodes give the same policy, bit for bit, on one sort of CPU.
-RUN/policy.json is the result and RUN/log.csv how it went; copy them to policies/default.json and
-policies/log.csv to ship it.
+RUN/policy.json is the result and RUN/log.csv how it went; the two best by --judge are shipped, as
+policies/seedN.json and policies/seedN.csv (their names are in doppler/CMakeLists.txt).
 """
 
 import argparse

@@ -161,7 +161,7 @@ def transfer(bench):
             _, scratch = bench.train(made[target], "4xP100", "--episodes", 8000, "--seed", seed)
             for source in [*sources, "shipped"]:
                 if source == "shipped":
-                    start = pathlib.Path(__file__).resolve().parents[2] / "policies/default.json"
+                    start = pathlib.Path(__file__).resolve().parents[2] / "policies/seed1.json"
                 else:
                     start = bench.train(made[source], "4xP100", "--episodes", 8000, "--seed", seed)[0] / "policy.json"
                 _, tuned = bench.train(made[target], "4xP100", "--episodes", 2000, "--seed", seed, "--start", start,

@@ -50,7 +50,6 @@ LoadedProblem load_problem(const ProblemSource& source) {
   if (!source.constraints.empty()) {
     rules = cost::read_constraint_rules_json(source.constraints, read_file(source.constraints));
   }
-  rules.append(source.rules);
   import::LoadOptions load = source.load;
   load.import.own_devices = !topology.has_value();
   import::Imported imported = import::load(source.graph, load);
@@ -67,7 +66,12 @@ LoadedProblem load_problem(const ProblemSource& source) {
     options.measured = std::make_shared<const cost::MeasuredCosts>(
         cost::read_measured_costs_json(source.costs, costs_text, *graph));
   }
-  add(options.constraints, cost::resolve(rules, *graph, *topology));
+  try {
+    add(options.constraints, cost::resolve(rules, *graph, *topology));
+  } catch (const ParameterError& error) {
+    throw InputError(fmt::format("{}: {}", source.constraints, error.what()));
+  }
+  add(options.constraints, cost::resolve(source.rules, *graph, *topology));
   graph::Constraints demanded = options.constraints;
   try {
     return {std::make_shared<const cost::Problem>(

@@ -75,16 +75,6 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-void ConstraintRules::append(const ConstraintRules& more) {
-  const auto add = [](auto& to, const auto& from) {
-    to.insert(to.end(), from.begin(), from.end());
-  };
-  add(pins, more.pins);
-  add(forbids, more.forbids);
-  add(colocate, more.colocate);
-  add(memory, more.memory);
-}
-
 namespace {
 
 class Resolver {

@@ -35,7 +35,6 @@ struct ConstraintRules {
   bool empty() const {
     return pins.empty() && forbids.empty() && colocate.empty() && memory.empty();
   }
-  void append(const ConstraintRules& more);
 };
 
 bool glob_matches(std::string_view pattern, std::string_view text);

@@ -118,6 +118,7 @@ class DagbenchReader {
     for (const Processor& processor : processors_) speeds.push_back(processor.speed);
     std::sort(speeds.begin(), speeds.end());
     speeds.erase(std::unique(speeds.begin(), speeds.end()), speeds.end());
+    if (processors_.size() > kMostNetworkNodes) speeds.clear();  // the network is left out
     std::vector<Arc> arcs;
     read_object(reader, [&](std::string_view key) {
       if (key == "tasks") {

@@ -213,6 +213,7 @@ class HloParser {
           fail(instruction.at, "a parameter needs its number");
         parameters.emplace_back(static_cast<std::uint64_t>(number[0]), index);
       }
+      check(computation, instruction);
       if (!indices_.emplace(instruction.name, index).second) {
         fail(instruction.at, fmt::format("two instructions are named '{}'", instruction.name));
       }
@@ -237,6 +238,43 @@ class HloParser {
       skip_balanced(",\n");
     }
     module_.computations.push_back(std::move(computation));
+  }
+
+  // What the work of an instruction follows from must be there: without, it would pass for one that
+  // does nothing.
+  void check(const HloComputation& computation, const HloInstruction& instruction) const {
+    struct Need {
+      std::string_view opcode;
+      std::size_t operands;
+      std::string_view attributes[2];
+    };
+    static constexpr Need kNeeds[] = {{"dot", 2, {}},
+                                      {"convolution", 2, {}},
+                                      {"get-tuple-element", 1, {"index"}},
+                                      {"while", 1, {"condition", "body"}},
+                                      {"fusion", 0, {"calls"}},
+                                      {"call", 0, {"to_apply"}}};
+    for (const Need& need : kNeeds) {
+      if (instruction.opcode != need.opcode) continue;
+      if (instruction.operands.size() < need.operands) {
+        fail(instruction.at,
+             fmt::format("a {} has at least {} operands", need.opcode, need.operands));
+      }
+      for (const std::string_view key : need.attributes) {
+        if (!key.empty() && instruction.attribute(key).empty()) {
+          fail(instruction.at, fmt::format("a {} needs '{}'", need.opcode, key));
+        }
+      }
+    }
+    if (instruction.opcode != "get-tuple-element") return;
+    const HloShape& tuple = computation.instructions[instruction.operands[0]].shape;
+    const std::vector<std::int64_t> index = hlo_integers(instruction.attribute("index"));
+    if (!tuple.tuple) fail(instruction.at, "its operand is no tuple");
+    if (index.size() != 1 || index[0] < 0 ||
+        static_cast<std::size_t>(index[0]) >= tuple.elements.size()) {
+      fail(instruction.at,
+           fmt::format("the tuple has {} elements, counted from 0", tuple.elements.size()));
+    }
   }
 
   HloInstruction parse_instruction() {

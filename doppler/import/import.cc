@@ -39,9 +39,9 @@ bool is_ours(const Content& content) {
 
 // Every format: one line each, those that are sure of themselves first.
 constexpr Format kFormats[] = {
-    {"onnx", "ONNX models", is_onnx, read_onnx},
+    {"onnx", "ONNX models", is_onnx, read_onnx, nullptr, true},
     {"hlo", "XLA's HLO as text", is_hlo, read_hlo},
-    {"ncnn", "ncnn's .param files", is_ncnn, read_ncnn},
+    {"ncnn", "ncnn's .param files", is_ncnn, read_ncnn, nullptr, true},
     {"json", "our own, which holds everything", is_ours, read_json, write_json},
     {"dot", "Graphviz", is_dot, read_dot, write_dot},
     {"msr", "Microsoft's DNN partitioning benchmark", is_msr, read_msr},
@@ -109,15 +109,20 @@ const Format& recognise(std::string_view bytes) {
 }
 
 Imported parse(const std::string& file, std::string_view bytes, const LoadOptions& options) {
-  if (!options.format.empty())
-    return format_by_name(options.format).read(file, bytes, options.import);
   const Format* format = nullptr;
   try {
-    format = &recognise(bytes);
+    format = options.format.empty() ? &recognise(bytes) : &format_by_name(options.format);
   } catch (const InputError& error) {
     throw InputError(fmt::format("{}:1:1: {}", file, error.what()));
   }
-  return format->read(file, bytes, options.import);
+  Imported imported = format->read(file, bytes, options.import);
+  if (!format->binds_dimensions) {
+    for (const auto& [name, size] : options.import.dimensions) {
+      imported.notes.push_back(fmt::format(
+          "--dim {}={} means nothing: {} files leave no dimension open", name, size, format->name));
+    }
+  }
+  return imported;
 }
 
 Imported load(const std::string& path, const LoadOptions& options) {

@@ -19,6 +19,7 @@ struct Format {
   bool (*recognises)(const Content& content);
   Imported (*read)(const std::string& file, std::string_view bytes, const ImportOptions& options);
   SavedGraph (*write)(const graph::Graph& graph) = nullptr;  // null: it is only read
+  bool binds_dimensions = false;                             // takes ImportOptions::dimensions
 };
 
 // All of them; docs/formats/import.md describes what each reads.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
+#include <string>
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
@@ -127,6 +129,7 @@ class NcnnReader {
     const auto bind = [&](const char* size_name, std::int64_t& size, int rank) {
       const auto found = options_.dimensions.find(fmt::format("{}.{}", name, size_name));
       if (found == options_.dimensions.end()) return;
+      bound_.insert(found->first);
       size = found->second;
       shape.rank = std::max(shape.rank, rank);
     };
@@ -164,6 +167,11 @@ class NcnnReader {
         break;
       }
     }
+    for (const auto& [name, size] : options_.dimensions) {
+      if (!bound_.contains(name)) {
+        lines.push_back(fmt::format("--dim {}={}: the model has no such input size", name, size));
+      }
+    }
     if (views_ > 0) {
       lines.push_back(fmt::format(
           "{} layers that only rename or reshape (Split, Reshape, …) are folded into their readers",
@@ -180,6 +188,7 @@ class NcnnReader {
   const std::string& file_;
   std::string_view text_;
   const ImportOptions& options_;
+  std::set<std::string> bound_;  // of the options' dimensions
   NcnnModel model_;
   ModelGraph graph_;
   std::vector<NcnnShape> shapes_;            // of each blob

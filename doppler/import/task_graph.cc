@@ -22,17 +22,21 @@ void TaskGraph::fail_at(std::size_t at, const std::string& message) const {
   throw InputError(message);
 }
 
+void TaskGraph::add_numbered(NameIndex& names, std::size_t number, std::string& name) {
+  // From where the last of this name ended: names that look numbered already are passed over once.
+  std::size_t& next = next_number_[name];
+  std::string numbered;
+  for (next = std::max(next, number);; ++next) {
+    numbered = fmt::format("{}#{}", name, next);
+    if (names.add(numbered).is_new) break;
+  }
+  name = std::move(numbered);
+}
+
 NodeId TaskGraph::add(graph::NodeSpec spec, std::size_t at, TaskResult result) {
   if (spec.name.empty()) spec.name = fmt::format("node{}", nodes_.size());
-  if (!names_.add(spec.name).is_new) {
-    std::string numbered;
-    // The first of a name keeps it; how many came before makes the others stable.
-    for (std::size_t n = nodes_.size();; ++n) {
-      numbered = fmt::format("{}#{}", spec.name, n);
-      if (names_.add(numbered).is_new) break;
-    }
-    spec.name = std::move(numbered);
-  }
+  // The first of a name keeps it; how many came before makes the others stable.
+  if (!names_.add(spec.name).is_new) add_numbered(names_, nodes_.size(), spec.name);
   nodes_.push_back({at, result});
   try {
     return builder_.add_node(std::move(spec));
@@ -48,14 +52,7 @@ void TaskGraph::connect(NodeId from, NodeId to, std::optional<double> bytes,
 
 TensorId TaskGraph::add_tensor(graph::TensorSpec spec, std::size_t at) {
   if (spec.name.empty()) spec.name = "tensor";
-  if (!taken_.add(spec.name).is_new) {
-    std::string numbered;
-    for (std::size_t n = taken_.size();; ++n) {
-      numbered = fmt::format("{}#{}", spec.name, n);
-      if (taken_.add(numbered).is_new) break;
-    }
-    spec.name = std::move(numbered);
-  }
+  if (!taken_.add(spec.name).is_new) add_numbered(taken_, taken_.size(), spec.name);
   try {
     return builder_.add_tensor(std::move(spec));
   } catch (const InputError& error) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,8 @@ class TaskGraph {
   graph::Graph build(std::string name, std::string time_unit = {}) &&;
 
  private:
+  // Puts a number behind a name that is taken, at least this one, and adds it.
+  void add_numbered(NameIndex& names, std::size_t number, std::string& name);
   struct Node {
     std::size_t at;
     TaskResult result;
@@ -72,6 +75,7 @@ class TaskGraph {
   graph::GraphBuilder builder_;
   NameIndex names_;  // of nodes; their numbers are ids
   NameIndex taken_;  // of tensors that are not named like a node
+  std::unordered_map<std::string, std::size_t> next_number_;  // of names that came more than once
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
   std::vector<std::pair<NodeId, TensorId>> reads_;

@@ -20,6 +20,8 @@ using cost::LinkMode;
 
 constexpr std::string_view kFormat = "doppler.placement";
 constexpr std::uint64_t kVersion = 1;
+// Of an open dimension.
+constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 40;
 
 // The value whose name comes next, of those that `name_of` names.
 template <class Value, class NameOf>
@@ -36,6 +38,14 @@ Value read_choice(JsonReader& reader, std::initializer_list<Value> values, const
 bool read_origin_key(JsonReader& reader, const std::string& key, PlacementOrigin& origin) {
   if (key == "graph") return origin.graph = reader.string(), true;
   if (key == "graph_hash") return origin.graph_hash = read_json_hash(reader), true;
+  if (key == "graph_format") return origin.graph_format = reader.string(), true;
+  if (key == "dimensions") {
+    read_json_object(reader, "'dimensions'", [&](const std::string& name) {
+      origin.dimensions[name] = static_cast<std::int64_t>(reader.unsigned_integer(kLargestSize));
+      return true;
+    });
+    return true;
+  }
   if (key == "devices") return origin.devices = reader.string(), true;
   if (key == "topology_hash") return origin.topology_hash = read_json_hash(reader), true;
   if (key == "links") {
@@ -147,6 +157,12 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
   json.field("format", kFormat).field("version", kVersion);
   json.field("graph", origin.graph);
   if (origin.graph_hash) json.field("graph_hash", hash_to_string(*origin.graph_hash));
+  if (!origin.graph_format.empty()) json.field("graph_format", origin.graph_format);
+  if (!origin.dimensions.empty()) {
+    json.key("dimensions").begin_object(JsonLayout::kCompact);
+    for (const auto& [name, size] : origin.dimensions) json.field(name, size);
+    json.end_object();
+  }
   json.field("devices", origin.devices);
   if (origin.topology_hash) json.field("topology_hash", hash_to_string(*origin.topology_hash));
   if (origin.links) json.field("links", links_name(*origin.links));

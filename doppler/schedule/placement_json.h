@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ namespace doppler::schedule {
 struct PlacementOrigin {
   std::string graph;    // path
   std::string devices;  // spec
+  // How the graph's file was read, where that was said: sizes of dimensions that it leaves open,
+  // and its format.
+  std::map<std::string, std::int64_t> dimensions = {};
+  std::string graph_format = {};
   // Absent where a file made by hand does not say.
   std::optional<std::uint64_t> graph_hash = std::nullopt;
   std::optional<std::uint64_t> topology_hash = std::nullopt;

@@ -78,10 +78,42 @@ TEST_F(Import, ConstraintsAreObeyedOrExplained) {
   ASSERT_EQ(file.exit_code, 0) << file.err;
   EXPECT_DOUBLE_EQ(json_number(file.out, {"makespan"}), 0.003);  // all on one accelerator
 
+  // Slips in the file name it.
+  files_.write("slip.json", R"({"format": "doppler.constraints", "version": 1,
+    "pin": [{"nodes": "z", "devices": "acc0"}]})");
+  const Outcome slip = files_.dopp("place msr.json --devices file --constraints slip.json");
+  EXPECT_EQ(slip.exit_code, 2);
+  EXPECT_THAT(slip.err, HasSubstr("slip.json: no node is called 'z'"));
+
   EXPECT_THAT(files_.dopp("place msr.json --devices file --pin z=acc0").err,
               HasSubstr("no node is called 'z'"));
   EXPECT_THAT(files_.dopp("place msr.json --devices file --memory acc0=lots").err,
               HasSubstr("--memory: 'lots' is no number of bytes"));
+}
+
+// A placement knows how its graph was read: whoever uses it need not say it again.
+TEST_F(Import, DimensionsGoWithThePlacement) {
+  files_.write("net.param",
+               "7767517\n3 3\nInput data 0 1 data\nConvolution conv 1 1 data a 0=8 1=3 6=216\n"
+               "ReLU relu 1 1 a b\n");
+  const Outcome placed = files_.dopp(
+      "place net.param --devices 2xA100 --method heft --format ncnn --dim data.w=64,data.h=32,x=3 "
+      "-o p.json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  EXPECT_THAT(placed.err, HasSubstr("--dim x=3: the model has no such input size"));
+  EXPECT_THAT(files_.read("p.json"), HasSubstr("\"data.h\": 32"));
+  EXPECT_THAT(files_.read("p.json"), HasSubstr("\"graph_format\": \"ncnn\""));
+  for (const char* command :
+       {"report p.json -o r.html", "diff p.json p.json", "export p.json --to dot -o p.dot"}) {
+    const Outcome used = files_.dopp(command);
+    EXPECT_EQ(used.exit_code, 0) << command << used.err;
+    EXPECT_EQ(used.err, "") << command;  // no word of another graph
+  }
+  const Outcome large = files_.dopp("graph show net.param --dim data.w=9000000000000");
+  EXPECT_EQ(large.exit_code, 2);
+  EXPECT_THAT(large.err, HasSubstr("with a whole number from 1 to 1099511627776"));
+  EXPECT_THAT(files_.dopp("graph show msr.json --dim w=2").err,
+              HasSubstr("--dim w=2 means nothing: msr files leave no dimension open"));
 }
 
 }  // namespace

@@ -125,6 +125,9 @@ TEST_F(Look, WhatIfRefusals) {
   refused = files_.dopp("whatif fan.json split.json --slow d0");
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("CHANNEL=X"));
+  refused = files_.dopp("whatif fan.json split.json --slow d0.out=1e300");
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("number from 1e-06 to 1000000"));
 }
 
 TEST_F(Look, Diff) {

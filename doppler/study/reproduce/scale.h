@@ -14,9 +14,9 @@ struct Scale {
   // Episodes of the stages, and of fine-tuning after a transfer: those of the paper.
   std::uint64_t imitation_episodes = 2000, episodes = 8000, finetune_episodes = 2000;
   // Of the baselines that learn on the graph. Placeto passes messages anew at every step.
-  std::uint64_t placeto_episodes = 640, gdp_episodes = 8000;
+  std::uint64_t placeto_episodes = 320, gdp_episodes = 8000;
   // Of all variants where one of them passes messages anew at every step, and on which graphs.
-  std::uint64_t message_episodes = 1600;
+  std::uint64_t message_episodes = 480;
   std::vector<std::string> message_graphs = graphs;
   std::uint64_t online_runs = 2000;           // of stage III
   std::uint64_t search_evaluations = 20'000;  // of searches

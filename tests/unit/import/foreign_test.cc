@@ -1,4 +1,5 @@
 // The readers of foreign formats, each on a small file that shows all that it reads.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -9,6 +10,7 @@
 #include "doppler/import/archive.h"
 #include "doppler/import/chakra.h"
 #include "doppler/import/import.h"
+#include "doppler/import/task_graph.h"
 #include "support/errors.h"
 
 namespace doppler::import {
@@ -344,6 +346,34 @@ TEST(Dagbench, TimesBySpeedAndTheNetwork) {
   const device::Topology machine(*imported.machine);
   EXPECT_EQ(machine.device(DeviceId(1)).name, "n1");
   EXPECT_EQ(machine.kind(DeviceId(1)).name, "speed3");
+}
+
+// Without a network that can be used there are no times by speed either: 4000 of them for each of
+// 4000 tasks would fill the memory.
+TEST(Dagbench, LeavesOutLargeNetworks) {
+  std::string nodes, tasks;
+  for (int i = 0; i < 4000; ++i) {
+    nodes += fmt::format(R"({}{{"name": "n{}", "speed": {}}})", i == 0 ? "" : ",", i, i + 2);
+    tasks += fmt::format(R"({}{{"name": "t{}", "cost": 1}})", i == 0 ? "" : ",", i);
+  }
+  const Imported imported =
+      read(fmt::format(R"({{"task_graph": {{"tasks": [{}], "dependencies": []}},
+        "network": {{"nodes": [{}], "edges": []}}}})",
+                       tasks, nodes),
+           "dagbench");
+  EXPECT_TRUE(imported.graph.times_by_kind(NodeId(0)).empty());
+  EXPECT_FALSE(imported.machine);
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("the file's network is left out: more than 512")));
+}
+
+// Names like numbered ones, then as many of one name: none of the numbers is tried twice.
+TEST(TaskGraph, ManyNodesOfOneName) {
+  constexpr int kCount = 30'000;
+  TaskGraph graph("f", "");
+  for (int i = 0; i < kCount; ++i) graph.add({.name = fmt::format("a#{}", kCount + i)}, 0);
+  for (int i = 0; i < kCount; ++i) graph.add({.name = "a"}, 0);
+  const graph::Graph built = std::move(graph).build("g");
+  EXPECT_EQ(built.node_name(NodeId::of(2 * kCount - 1)), fmt::format("a#{}", 3 * kCount - 2));
 }
 
 // --- archives ---

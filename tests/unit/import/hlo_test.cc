@@ -270,6 +270,19 @@ TEST(Hlo, DamagedModules) {
               HasSubstr("closes nothing"));
   EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[99999999999,99999999999] parameter(0) }"),
               HasSubstr("too many elements"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2,2] parameter(0)\n y = f32[2,2] dot(x) }"),
+              HasSubstr("m.hlo:3:2: a dot has at least 2 operands"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)\n y = f32[2] fusion(x) }"),
+              HasSubstr("m.hlo:3:2: a fusion needs 'calls'"));
+  EXPECT_THAT(error_in("HloModule m\nf { x = f32[2] parameter(0) }\nENTRY e { x = f32[2] "
+                       "parameter(0)\n y = f32[2] while(x), condition=f }"),
+              HasSubstr("a while needs 'body'"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = (f32[2], f32[2]) parameter(0)\n y = f32[2] "
+                       "get-tuple-element(x), index=2 }"),
+              HasSubstr("the tuple has 2 elements, counted from 0"));
+  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)\n y = f32[2] "
+                       "get-tuple-element(x), index=0 }"),
+              HasSubstr("its operand is no tuple"));
   EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(1) }"),
               HasSubstr("not numbered 0 to 0"));
   EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)\n x = f32[2] negate(x) }"),
