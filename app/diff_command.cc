@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "app/commands.h"
+#include "app/placed_run.h"
 #include "app/placement_source.h"
 #include "app/terminal.h"
 #include "doppler/base/error.h"
@@ -16,14 +17,10 @@ void run(const DiffRequest& request) {
   const SourcedPlacement before =
       PlacementSource(request.graph, request.machine).read(request.before, warnings);
   // Both are judged on the graph and machine of the first.
-  MachineOptions machine = request.machine;
-  if (machine.devices.empty()) machine.devices = before.devices;
-  machine.problem.links = before.problem->links();
-  const SourcedPlacement after =
-      PlacementSource(before.graph_path, machine).read(request.after, warnings);
+  const schedule::Placement after = read_placement(request.after, *before.problem, warnings);
   progress.say("simulating");
   const study::PlacementDiff diff =
-      study::diff_placements(*before.problem, before.placement, after.placement);
+      study::diff_placements(*before.problem, before.placement, after);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
   print(request.json ? study::diff_json(*before.problem, before.graph_path,

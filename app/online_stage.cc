@@ -68,10 +68,17 @@ class OnlineFolder {
     check_writable(state_path());
   }
   // Of the runs before a checkpoint; those after it are made again.
-  void read_rows(std::uint64_t runs) {
+  void read_rows(const train::OnlineSummary& checkpoint) {
+    std::uint64_t served = 0;
     for (const study::ServiceRow& row : study::read_service_rows(runs_path())) {
-      if (row.run >= runs) break;
+      if (row.run >= checkpoint.runs) break;
+      served += row.exploratory ? 0 : 1;
       add(row);
+    }
+    // Candidates that failed have no row.
+    if (served != checkpoint.runs - checkpoint.explored) {
+      throw InputError(fmt::format("{}: {} runs of the incumbent, where the service had {}",
+                                   runs_path(), served, checkpoint.runs - checkpoint.explored));
     }
   }
   void add(const study::ServiceRow& row) {
@@ -203,8 +210,9 @@ std::string result_text(const TrainRequest& request, const cost::Problem& proble
   return text;
 }
 
-// Stage sim again, with the costs that the runs taught, from the policy as it is.
-void recalibrate(const TrainRequest& request, const train::OnlineLearner& learner,
+// Stage sim again, with the costs that the runs taught, from the policy as it is. Whether it came
+// to its end; only then is the policy replaced.
+bool recalibrate(const TrainRequest& request, const train::OnlineLearner& learner,
                  const OnlineFolder& folder, const StopToken& stop, ProgressLine& progress) {
   const std::optional<policy::Policy> policy = learner.policy();
   DOPPLER_CHECK(policy.has_value());
@@ -226,7 +234,9 @@ void recalibrate(const TrainRequest& request, const train::OnlineLearner& learne
                              report.episodes, run.training().total_episodes(), report.batch.mean,
                              report.best_time));
   });
+  if (!run.training().done()) return false;
   write_file(folder.policy_path(), read_file(run.folder().policy_path()));
+  return true;
 }
 
 }  // namespace
@@ -236,10 +246,14 @@ OnlineStart online_start(const TrainRequest& request, const cost::Problem& probl
   if (request.resume && begun.has_state()) {
     std::vector<std::string> warnings;
     schedule::Placement placement = read_placement(begun.start_path(), problem, warnings, true);
+    if (!request.start.empty() && !is_file(request.start)) {
+      throw InputError(fmt::format("{}: is not there", request.start));
+    }
     // Its parameters are in the state; a service that asks no policy has none.
-    const std::string& file = begun.policy_path();
-    return {std::move(placement), is_file(file) ? policy::read_policy_json(file, read_file(file))
-                                                : *train::shipped_policy()};
+    const std::string file = begun.policy_path();
+    return {std::move(placement), request.online.learner.policy
+                                      ? policy::read_policy_json(file, read_file(file))
+                                      : *train::shipped_policy()};
   }
   if (request.start.empty()) {
     policy::Policy policy = *train::shipped_policy();
@@ -282,7 +296,7 @@ void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem
                       request.folder));
     }
     learner.restore(folder.state_path(), read_file(folder.state_path()));
-    folder.read_rows(learner.summary().runs);
+    folder.read_rows(learner.summary());
   } else {
     if (request.resume && !request.imitation && !request.simulation) {
       throw InputError(fmt::format("{}: there is no service to go on with", request.folder));
@@ -291,6 +305,7 @@ void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem
     folder.write_start(*learner.incumbent(), *problem, request);
     folder.save(learner, *problem, request);
   }
+  const std::uint64_t before = learner.summary().runs;
   const Clock::time_point begin = Clock::now();
   Clock::time_point saved = begin;
   const auto save_now_and_then = [&] {
@@ -315,10 +330,12 @@ void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem
                           format_time(run.time, problem->time_unit())));
                     },
                 .idle = save_now_and_then});
-  folder.save(learner, *problem, request);
   const train::OnlineSummary summary = learner.summary();
-  const bool done = summary.runs >= request.online.runs;
-  if (done && request.online.recalibrate) recalibrate(request, learner, folder, stop, progress);
+  if (summary.runs > before) folder.save(learner, *problem, request);
+  bool done = summary.runs >= request.online.runs;
+  if (done && request.online.recalibrate) {
+    done = recalibrate(request, learner, folder, stop, progress);
+  }
   progress.finish();
   const double seconds = seconds_since(begin);
   print(request.json ? result_json(request, folder, summary, seconds, done)

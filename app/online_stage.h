@@ -20,7 +20,8 @@ struct OnlineStart {
 };
 
 // What `--start` names: a policy, a training's folder, or a placement; empty: the policy that
-// ships. A policy's placement is the best of its samples.
+// ships. A policy's placement is the best of its samples. With --resume, what the service in the
+// folder began with.
 OnlineStart online_start(const TrainRequest& request, const cost::Problem& problem);
 
 // Begins, or goes on with --resume, and prints what came of it. Throws as RunFolder does where the

@@ -36,7 +36,7 @@ std::string placement_file(const PlaceRequest& request, const cost::Problem& pro
 }  // namespace
 
 void run(const PlaceRequest& request) {
-  // The learned method as asked for comes in place of the one that ships.
+  // The learned method as asked for comes in place of those that ship.
   train::PolicySource source = train::shipped_policies;
   if (const std::string& file = request.policy.file; !file.empty()) {
     source = [policy = std::make_shared<const policy::Policy>(policy::read_policy_json(

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "app/terminal.h"
@@ -12,6 +13,26 @@
 #include "doppler/study/simulate.h"
 
 namespace doppler::app {
+
+import::LoadOptions load_as_placed(const std::string& placement, const std::string& graph,
+                                   import::LoadOptions said){
+    const schedule::PlacementOrigin origin = schedule::read_placement_origin(placement,
+                                                                             read_file(placement));
+const auto file_name = [](const std::string& path) {
+  return std::filesystem::path(path).filename();
+};
+if (said.format.empty() && !origin.graph_format.empty() &&
+    file_name(graph) == file_name(origin.graph)) {
+  try {
+    import::format_by_name(origin.graph_format);
+  } catch (const ParameterError& error) {
+    throw InputError(fmt::format("{}: {}", placement, error.what()));
+  }
+  said.format = origin.graph_format;
+}
+for (const auto& [name, size] : origin.dimensions) said.import.dimensions.emplace(name, size);
+return said;
+}  // namespace doppler::app
 
 schedule::Placement read_placement(const std::string& path, const cost::Problem& problem,
                                    std::vector<std::string>& warnings, bool same_graph) {

@@ -5,10 +5,16 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
+#include "doppler/import/import.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
 
 namespace doppler::app {
+
+// How a graph is read: as it was when it was placed, where nothing else is said. The format counts
+// for a file of the same name only. Throws InputError for a file that is no placement.
+import::LoadOptions load_as_placed(const std::string& placement, const std::string& graph,
+                                   import::LoadOptions said);
 
 // Throws InputError for a file that is no placement of this graph, InfeasibleError, with its name,
 // for one that breaks a constraint. One made for a graph of the same names but another hash gets a

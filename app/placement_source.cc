@@ -54,10 +54,7 @@ SourcedPlacement PlacementSource::read(const std::string& path,
           fmt::format("{}: was made with measured costs: give their file with --costs", path));
     }
   }
-  // As the file was read when it was placed, unless something else is said now.
-  import::LoadOptions load = machine_.load;
-  if (load.format.empty()) load.format = origin.graph_format;
-  for (const auto& [name, size] : origin.dimensions) load.import.dimensions.emplace(name, size);
+  const import::LoadOptions load = load_as_placed(path, sourced.graph_path, machine_.load);
   const Key key{sourced.graph_path,
                 load.format,
                 load.import.dimensions,

@@ -17,6 +17,9 @@
 namespace doppler::app {
 namespace {
 
+// Beyond, opening it takes seconds.
+constexpr std::size_t kLargestPage = 5'000'000;
+
 std::string report_json(const ReportRequest& request, const report::Page& page, std::size_t bytes) {
   JsonWriter json;
   json.begin_object().field("output", request.output).field("bytes", bytes);
@@ -70,6 +73,11 @@ void run(const ReportRequest& request) {
   const std::string html = report::write_page(page);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
+  if (html.size() > kLargestPage) {
+    print_warning(
+        fmt::format("the page has {}, which browsers take long to open: name fewer inputs",
+                    format_bytes(static_cast<double>(html.size()))));
+  }
   write_output(request.output, html);
   if (request.output == kStandardOutput) return;
   print(request.json ? report_json(request, page, html.size())

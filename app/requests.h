@@ -48,7 +48,7 @@ struct SearchOptions {
 
 // Of the learned methods.
 struct PolicyOptions {
-  std::string file;  // empty: the one that ships
+  std::string file;  // empty: those that ship
   train::PolicyPlacerSettings placer;
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains the policy that ships with doppler.
+"""Trains a policy of those that ship with doppler.
 
     tools/train_policy.py --dopp build/release/dopp -o RUN [--episodes N] [--seed N]
     tools/train_policy.py --dopp build/release/dopp --judge RUN RUN…

@@ -6,8 +6,8 @@
 Sets: `workloads` (the four at sizes and shardings that no training uses, 8 and 16 devices and mixed ones,
 shared links) against 60 s of `lns`; `random` (every family with seeds of its own) against 10 s of `lns` and
 the better of `heft` and `critical-path`; `reference` (the published graphs, found with --reference) against
-the best makespans that are known of them. Each is placed by the best of 64 samples, once by every --policy (default: the shipped
-one). What lns and the list schedulers gave is taken from the CSV where it has it, so that policies can be
+the best makespans that are known of them. Each is placed by the best of 64 samples, once by every --policy (default: those
+that ship). What lns and the list schedulers gave is taken from the CSV where it has it, so that policies can be
 compared without another hour. Ends with a line for each set and policy: geometric mean and worst ratio.
 """
 import argparse
@@ -58,7 +58,7 @@ def place(options, graph, machine, method, *more):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dopp", default="build/release/dopp")
-    parser.add_argument("--policy", action="append", default=[], help="default: the shipped one")
+    parser.add_argument("--policy", action="append", default=[], help="default: those that ship")
     parser.add_argument("--sets", default="workloads,random,reference")
     parser.add_argument("--reference", help="folder of the published graphs")
     parser.add_argument("--threads", type=int, default=2)
@@ -90,7 +90,8 @@ def main():
             for policy in options.policy or ["shipped"]:
                 more = [] if policy == "shipped" else ["--policy", policy]
                 placed = place(options, graph, machine, "policy", *more)
-                name = policy if policy == "shipped" else pathlib.Path(policy).parent.name
+                path = pathlib.Path(policy)
+                name = path.parent.name if path.stem == "policy" else path.stem
                 rows = [row for row in rows if (row["problem"], row["machine"], row["policy"]) !=
                         (problem, machine, name)]
                 rows.append({"set": kind, "problem": problem, "machine": machine, "nodes": placed["nodes"],

@@ -87,7 +87,8 @@ class ModelWriter {
   // entry.
   static std::string_view name_of(import::ProtobufReader message) {
     while (message.next()) {
-      if (message.field() == 1 && message.wire_type() == 2) return message.string();
+      if (message.field() == 1 && message.wire() == import::ProtobufReader::Wire::kBytes)
+        return message.string();
       message.skip();
     }
     return {};

@@ -9,7 +9,7 @@
 #include "doppler/base/file.h"
 #include "doppler/base/text_position.h"
 #include "doppler/import/foreign_json.h"
-#include "doppler/import/wire_reader.h"
+#include "doppler/import/protobuf_reader.h"
 
 namespace doppler::import {
 namespace {

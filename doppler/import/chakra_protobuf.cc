@@ -1,52 +1,51 @@
 // Field numbers are those of et_def.proto (github mlcommons/chakra).
 #include <bit>
+#include <optional>
 
 #include "doppler/base/error.h"
 #include "doppler/base/utf8.h"
 #include "doppler/import/chakra.h"
-#include "doppler/import/wire_reader.h"
+#include "doppler/import/foreign_json.h"
+#include "doppler/import/protobuf_reader.h"
 
 namespace doppler::import {
 namespace {
 
-using Field = WireReader::Field;
-using Kind = WireReader::Kind;
+using Wire = ProtobufReader::Wire;
 
 // AttributeProto: a name and one value of many types, of which numbers matter here.
-void read_attribute(const std::string& file, std::string_view bytes, std::size_t at,
-                    ChakraNode& node) {
-  WireReader reader(file, bytes, at);
+void read_attribute(ProtobufReader in, ChakraNode& node) {
   std::string_view name;
   std::optional<double> value;
-  while (const auto field = reader.next()) {
-    switch (field->number) {
-      case 1:
-        if (field->kind == Kind::kBytes) name = field->bytes;
-        break;
+  while (in.next()) {
+    const std::uint32_t field = in.field();
+    const Wire wire = in.wire();
+    if (field == 1 && wire == Wire::kBytes) {
+      name = in.string();
+      continue;
+    }
+    const std::uint64_t number = in.number();
+    if (wire == Wire::kBytes) continue;
+    switch (field) {
       case 3:  // double_val
-        if (field->kind == Kind::kFixed64) value = std::bit_cast<double>(field->value);
+        if (wire == Wire::kFixed64) value = std::bit_cast<double>(number);
         break;
       case 7:  // int32_val
       case 9:  // int64_val
-        if (field->kind == Kind::kVarint) {
-          value = static_cast<double>(static_cast<std::int64_t>(field->value));
-        }
+        value = static_cast<double>(static_cast<std::int64_t>(number));
         break;
       case 11:  // uint32_val
       case 13:  // uint64_val
-        if (field->kind == Kind::kVarint) value = static_cast<double>(field->value);
-        break;
-      case 15:  // sint32_val
-      case 17:  // sint64_val, zigzag
-        if (field->kind == Kind::kVarint) {
-          const auto half = static_cast<std::int64_t>(field->value >> 1);
-          value = static_cast<double>(field->value & 1 ? -half - 1 : half);
-        }
-        break;
       case 19:  // fixed32_val
       case 21:  // fixed64_val
-        if (field->kind != Kind::kBytes) value = static_cast<double>(field->value);
+        value = static_cast<double>(number);
         break;
+      case 15:    // sint32_val
+      case 17: {  // sint64_val, zigzag
+        const auto half = static_cast<std::int64_t>(number >> 1);
+        value = static_cast<double>(number & 1 ? -half - 1 : half);
+        break;
+      }
       default:
         break;
     }
@@ -56,56 +55,63 @@ void read_attribute(const std::string& file, std::string_view bytes, std::size_t
   if (name == "comm_size" || name == "tensor_size") node.moved_bytes = *value;
 }
 
-ChakraNode read_node(const std::string& file, std::string_view bytes, std::size_t at) {
+ChakraNode read_node(const std::string& file, ProtobufReader in) {
   ChakraNode node;
-  node.at = at;
-  WireReader reader(file, bytes, at);
-  while (const auto field = reader.next()) {
-    const std::size_t inside = reader.position() - field->bytes.size();
-    switch (field->number) {
+  node.at = in.offset();
+  std::vector<std::int64_t> ids;
+  while (in.next()) {
+    const bool bytes = in.wire() == Wire::kBytes;
+    switch (in.field()) {
       case 1:
-        node.id = field->value;
+        node.id = in.number();
         break;
       case 2:
-        require_utf8(file, field->bytes);
-        node.name = field->bytes;
+        node.name = in.string();
+        require_utf8(file, node.name);
         break;
       case 3:
-        node.type = field->value;
+        node.type = in.number();
         break;
       case 4:
       case 5: {
-        auto& deps = field->number == 4 ? node.ctrl_deps : node.data_deps;
-        for_each_varint(file, *field, reader.position(),
-                        [&](std::uint64_t id) { deps.push_back(id); });
+        auto& deps = in.field() == 4 ? node.ctrl_deps : node.data_deps;
+        ids.clear();
+        in.append_integers(ids, kMaxForeignEdges);
+        for (const std::int64_t id : ids) deps.push_back(static_cast<std::uint64_t>(id));
         break;
       }
       case 7:
-        if (field->kind == Kind::kVarint) node.micros = static_cast<double>(field->value);
-        break;
-      case 9: {  // IOInfo of the outputs
-        WireReader outputs(file, field->bytes, inside);
-        while (const auto part = outputs.next()) {
-          if (part->number == 1) node.result_bytes = tensor_bytes_in(part->bytes);
+        if (bytes) {
+          in.skip();
+        } else {
+          node.micros = static_cast<double>(in.number());
         }
         break;
-      }
+      case 9:  // IOInfo of the outputs
+        for (ProtobufReader outputs = in.message(); outputs.next();) {
+          if (outputs.field() == 1 && outputs.wire() == Wire::kBytes) {
+            node.result_bytes = tensor_bytes_in(outputs.string());
+          } else {
+            outputs.skip();
+          }
+        }
+        break;
       case 10:
-        read_attribute(file, field->bytes, inside, node);
+        read_attribute(in.message(), node);
         break;
       default:
-        break;
+        in.skip();
     }
   }
   return node;
 }
 
 // Whether a message has only fields of these numbers, and which kinds they are of.
-bool looks_like(std::string_view message, std::uint32_t most_fields, bool (*fits)(const Field&)) {
-  const std::string nowhere;
-  WireReader reader(nowhere, message);
-  while (const auto field = reader.next()) {
-    if (field->number > most_fields || !fits(*field)) return false;
+bool looks_like(ProtobufReader message, std::uint32_t most_fields,
+                bool (*fits)(std::uint32_t field, Wire wire)) {
+  while (message.next()) {
+    if (message.field() > most_fields || !fits(message.field(), message.wire())) return false;
+    message.skip();
   }
   return true;
 }
@@ -115,16 +121,16 @@ bool looks_like(std::string_view message, std::uint32_t most_fields, bool (*fits
 bool is_chakra_protobuf(std::string_view bytes) {
   const std::string nowhere;
   try {
-    WireReader stream(nowhere, bytes);
+    ProtobufReader stream(nowhere, bytes);
     if (!looks_like(stream.delimited(), 2,
-                    [](const Field& field) { return field.kind == Kind::kBytes; })) {
+                    [](std::uint32_t, Wire wire) { return wire == Wire::kBytes; })) {
       return false;
     }
-    const std::string_view node = stream.delimited();
-    return !node.empty() && looks_like(node, 11, [](const Field& field) {
-      const bool text = field.number == 2 || field.number >= 8;
-      const bool list = field.number == 4 || field.number == 5;
-      return list || (field.kind == Kind::kBytes) == text;
+    const ProtobufReader node = stream.delimited();
+    return !node.at_end() && looks_like(node, 11, [](std::uint32_t field, Wire wire) {
+      const bool text = field == 2 || field >= 8;
+      const bool list = field == 4 || field == 5;
+      return list || (wire == Wire::kBytes) == text;
     });
   } catch (const InputError&) {
     return false;
@@ -132,12 +138,9 @@ bool is_chakra_protobuf(std::string_view bytes) {
 }
 
 void read_chakra_protobuf(const std::string& file, std::string_view bytes, ChakraTrace& trace) {
-  WireReader stream(file, bytes);
+  ProtobufReader stream(file, bytes);
   stream.delimited();  // GlobalMetadata: a version and attributes of the run
-  while (!stream.at_end()) {
-    const std::string_view message = stream.delimited();
-    trace.add(read_node(file, message, stream.position() - message.size()));
-  }
+  while (!stream.at_end()) trace.add(read_node(file, stream.delimited()));
 }
 
 }  // namespace doppler::import

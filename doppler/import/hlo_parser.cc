@@ -257,14 +257,19 @@ class HloParser {
     for (const Need& need : kNeeds) {
       if (instruction.opcode != need.opcode) continue;
       if (instruction.operands.size() < need.operands) {
-        fail(instruction.at,
-             fmt::format("a {} has at least {} operands", need.opcode, need.operands));
+        fail(instruction.at, fmt::format("a {} needs {} operand{}", need.opcode, need.operands,
+                                         need.operands == 1 ? "" : "s"));
       }
       for (const std::string_view key : need.attributes) {
         if (!key.empty() && instruction.attribute(key).empty()) {
           fail(instruction.at, fmt::format("a {} needs '{}'", need.opcode, key));
         }
       }
+    }
+    if (instruction.opcode == "conditional" &&
+        instruction.attribute("branch_computations").empty() &&
+        instruction.attribute("true_computation").empty()) {
+      fail(instruction.at, "a conditional needs 'branch_computations'");
     }
     if (instruction.opcode != "get-tuple-element") return;
     const HloShape& tuple = computation.instructions[instruction.operands[0]].shape;

@@ -19,8 +19,8 @@
 namespace doppler::import {
 namespace {
 
-constexpr int kMaxDepth = 32;                    // of bodies and functions in each other
-constexpr std::size_t kMaxVisited = 20'000'000;  // nodes, those of bodies at each use
+constexpr int kMaxDepth = 32;                   // of bodies and functions in each other
+constexpr std::size_t kMaxVisited = 5'000'000;  // nodes, those of bodies at each use
 constexpr std::uint32_t kNone = 0xffffffffu;
 
 // A value of the model, and where its data is.

@@ -448,17 +448,18 @@ std::int64_t OnnxModel::standard_opset() const {
 }
 
 bool is_onnx_model(std::string_view bytes) {
-  // ModelProto's fields and their wire types: 0 a number, 2 bytes.
-  const auto is_field = [](std::uint32_t field, std::uint32_t wire) {
-    if (field == 1 || field == 5) return wire == 0;
-    return wire == 2 &&
+  // ModelProto's fields and how they are written.
+  using Wire = ProtobufReader::Wire;
+  const auto is_field = [](std::uint32_t field, Wire wire) {
+    if (field == 1 || field == 5) return wire == Wire::kVarint;
+    return wire == Wire::kBytes &&
            ((field >= 2 && field <= 8) || field == 14 || field == 20 || field == 25 || field == 26);
   };
   const std::string file;
   bool has_graph = false;
   try {
     for (ProtobufReader reader(file, bytes); reader.next(); reader.skip()) {
-      if (!is_field(reader.field(), reader.wire_type())) return false;
+      if (!is_field(reader.field(), reader.wire())) return false;
       has_graph |= reader.field() == 7;
     }
   } catch (const InputError&) {

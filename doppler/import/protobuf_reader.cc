@@ -8,8 +8,12 @@
 
 namespace doppler::import {
 
+void fail_at_byte(const std::string& file, std::size_t at, const std::string& message) {
+  throw InputError(fmt::format("{}: byte {}: {}", file, at, message));
+}
+
 void ProtobufReader::fail(const std::string& message) const {
-  throw InputError(fmt::format("{}: byte {}: {}", *file_, offset(), message));
+  fail_at_byte(*file_, offset(), message);
 }
 
 bool ProtobufReader::next() {
@@ -61,6 +65,17 @@ void ProtobufReader::require(Wire wire) {
   if (wire_ != wire) fail(fmt::format("field {} is not of the expected type", field_));
 }
 
+std::uint64_t ProtobufReader::number() {
+  if (wire_ == Wire::kVarint) return varint();
+  if (wire_ == Wire::kBytes) return skip(), 0;
+  const std::string_view bytes = take(wire_ == Wire::kFixed64 ? 8 : 4);
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) {
+    value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return value;
+}
+
 std::uint64_t ProtobufReader::unsigned_integer() {
   require(Wire::kVarint);
   return varint();
@@ -79,8 +94,15 @@ std::string_view ProtobufReader::string() {
 }
 
 ProtobufReader ProtobufReader::message() {
+  return inside(string());
+}
+
+ProtobufReader ProtobufReader::delimited() {
+  return inside(take(varint()));
+}
+
+ProtobufReader ProtobufReader::inside(std::string_view body) const {
   if (depth_ >= kMaxDepth) fail(fmt::format("messages nested deeper than {}", kMaxDepth));
-  const std::string_view body = string();
   ProtobufReader inner(*file_, body);
   inner.base_ = offset() - body.size();
   inner.depth_ = depth_ + 1;
@@ -109,8 +131,9 @@ void ProtobufReader::append_integers(std::vector<std::int64_t>& values, std::siz
     values.push_back(integer());
   } else {
     require(Wire::kBytes);
-    const std::size_t end = varint() + at_;
-    if (end > bytes_.size() || end < at_) fail("a list that is longer than the data");
+    const std::uint64_t size = varint();
+    if (size > bytes_.size() - at_) fail("a list that is longer than the data");
+    const std::size_t end = at_ + size;
     while (at_ < end && values.size() <= limit) {
       values.push_back(static_cast<std::int64_t>(varint()));
     }

@@ -121,7 +121,7 @@ void write_numbers(JsonWriter& json, std::string_view key, const std::vector<dou
 }
 
 void write_training(JsonWriter& json, const PageTraining& training) {
-  json.begin_object().field("name", training.name);
+  json.begin_object().field("name", training.name).field("unit", training.unit);
   json.key("facts").begin_array();
   for (const std::string& fact : training.facts) json.value(fact);
   json.end_array();

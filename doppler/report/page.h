@@ -49,6 +49,7 @@ struct PageTraining {
   std::vector<std::string> facts;  // in words, a line each
   std::vector<PageStage> stages;
   std::vector<PageCurve> curves;
+  std::string unit = "episodes";  // what curves go over: episodes of a training, runs of a service
 };
 
 struct Page {

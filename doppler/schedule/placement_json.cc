@@ -41,7 +41,9 @@ bool read_origin_key(JsonReader& reader, const std::string& key, PlacementOrigin
   if (key == "graph_format") return origin.graph_format = reader.string(), true;
   if (key == "dimensions") {
     read_json_object(reader, "'dimensions'", [&](const std::string& name) {
-      origin.dimensions[name] = static_cast<std::int64_t>(reader.unsigned_integer(kLargestSize));
+      const std::uint64_t size = reader.unsigned_integer(kLargestSize);
+      if (size == 0) reader.fail("a dimension has a size from 1");
+      origin.dimensions[name] = static_cast<std::int64_t>(size);
       return true;
     });
     return true;

@@ -9,6 +9,9 @@
 
 namespace doppler::study {
 
+// More than a double counts.
+constexpr std::uint64_t kMostRuns = std::uint64_t{1} << 53;
+
 std::string write_service_rows(std::span<const ServiceRow> rows) {
   std::string text = "run,exploratory,time,promotions\n";
   for (const ServiceRow& row : rows) {
@@ -28,6 +31,7 @@ std::vector<ServiceRow> read_service_rows(const std::string& file) {
                          .time = reader.number<double>(2),
                          .promotions = reader.number<std::size_t>(3)};
     if (!rows.empty() && row.run <= rows.back().run) reader.fail("the numbers of runs do not rise");
+    if (row.run > kMostRuns) reader.fail("no service has so many runs");
     if (!std::isfinite(row.time) || row.time < 0.0) reader.fail("a run takes some time");
     rows.push_back(row);
   }

@@ -240,15 +240,18 @@ report::PageTraining service_of(const std::string& folder, const std::vector<Ser
   if (!rows.empty()) {
     const double runs = curve.episodes.back();
     training.stages.push_back({.name = "real, runs", .from_episode = 0.0, .to_episode = runs});
-    training.facts.push_back(
-        fmt::format("{} runs in service, {} of them exploratory; {} placements took over.",
-                    format_integer(static_cast<std::uint64_t>(runs)), format_integer(explored),
-                    rows.back().promotions));
     training.facts.push_back(fmt::format(
-        "A point is the middle of {} runs of the placement in service, as a share of the least.",
-        rows.size() / points));
+        "{} runs in service, {} of them exploratory; {} placements had taken over before the last.",
+        format_integer(static_cast<std::uint64_t>(runs)), format_integer(explored),
+        rows.back().promotions));
+    training.facts.push_back(
+        fmt::format("A point stands for {} runs: dashed the mean of all of them, solid the middle "
+                    "of those of the "
+                    "placement in service, as shares of the least of these.",
+                    rows.size() / points));
   }
   training.curves.push_back(std::move(curve));
+  training.unit = "runs";
   return training;
 }
 

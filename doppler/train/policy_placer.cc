@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -34,13 +35,13 @@ class PolicyPlacer final : public place::Placer {
     result.note = fmt::format("best of {} samples", settings_.samples);
     Closest best;
     bool known = false;
-    for (std::size_t i = 0; i < policies.size(); ++i) {
+    const std::size_t asked = std::min(policies.size(), settings_.samples);
+    for (std::size_t i = 0; i < asked; ++i) {
       // Those that come first have one more where they cannot be shared evenly.
       const std::size_t samples =
-          settings_.samples / policies.size() + (i < settings_.samples % policies.size() ? 1 : 0);
-      if (samples == 0) break;
+          settings_.samples / asked + (i < settings_.samples % asked ? 1 : 0);
       const std::string strange = sample(problem, request, *policies[i], samples,
-                                         1.0 / static_cast<double>(policies.size()), result, best);
+                                         1.0 / static_cast<double>(asked), result, best);
       known |= strange.empty();
       if (result.warning.empty() && !strange.empty()) {
         result.warning =

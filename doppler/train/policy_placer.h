@@ -21,7 +21,8 @@ using Policies = std::vector<std::shared_ptr<const policy::Policy>>;
 // Gives them when they are first needed; called from any thread.
 using PolicySource = std::function<Policies()>;
 
-// "policy". Its note says what of the problem the policies have not seen the like of. Thread safe.
+// "policy". Its warning says what of the problem the policies have not seen the like of. Thread
+// safe.
 std::unique_ptr<place::Placer> make_policy_placer(PolicySource policies,
                                                   PolicyPlacerSettings settings = {});
 

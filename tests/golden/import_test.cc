@@ -109,6 +109,20 @@ TEST_F(Import, DimensionsGoWithThePlacement) {
     EXPECT_EQ(used.exit_code, 0) << command << used.err;
     EXPECT_EQ(used.err, "") << command;  // no word of another graph
   }
+  EXPECT_THAT(files_.dopp("simulate net.param p.json --devices 2xA100").err,
+              testing::Not(HasSubstr("another version of this graph")));
+  // Another size is another graph: it is said, and both are judged on the first.
+  ASSERT_EQ(files_.dopp("place net.param --devices 2xA100 --method heft -o q.json").exit_code, 0);
+  const Outcome other = files_.dopp("diff p.json q.json");
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+  EXPECT_THAT(other.err, HasSubstr("another version of this graph"));
+  // A format goes with the file that it was said of.
+  ASSERT_EQ(files_.dopp("graph convert net.param net.json --dim data.w=64,data.h=32").exit_code, 0);
+  EXPECT_EQ(files_.dopp("explain net.json p.json conv").exit_code, 0);
+  files_.write("bad.json", R"({"format": "doppler.placement", "version": 1, "graph": "net.param",
+    "graph_format": "klingon", "devices": "2xA100", "assignment": {"conv": "gpu0", "relu": "gpu0"}})");
+  EXPECT_THAT(files_.dopp("report bad.json -o r.html").err,
+              HasSubstr("bad.json: unknown graph format 'klingon'"));
   const Outcome large = files_.dopp("graph show net.param --dim data.w=9000000000000");
   EXPECT_EQ(large.exit_code, 2);
   EXPECT_THAT(large.err, HasSubstr("with a whole number from 1 to 1099511627776"));

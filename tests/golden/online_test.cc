@@ -73,6 +73,11 @@ TEST(Online, GoesOnAfterAnInterruptionAsIfNothingHadHappened) {
   EXPECT_THAT(files.dopp(serve + "--explore 0.2 --runs 400 -o parts --resume").err,
               HasSubstr("other settings"));
   const std::string rows = files.read("parts/runs.csv");
+  files.write("parts/runs.csv", rows.substr(0, rows.find('\n') + 1));
+  EXPECT_THAT(files.dopp(serve + "--runs 400 -o parts --resume").err,
+              HasSubstr("parts/runs.csv: 0 runs of the incumbent, where the service had "));
+  EXPECT_THAT(files.dopp(serve + "--runs 400 -o parts --resume --start nowhere").err,
+              HasSubstr("nowhere: is not there"));
   files.write("parts/runs.csv", rows.substr(0, 100));
   const Outcome cut = files.dopp(serve + "--runs 400 -o parts --resume");
   EXPECT_EQ(cut.exit_code, 2);

@@ -26,11 +26,11 @@ std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
          .beside = false,
          .stop = StopToken(request.interrupt),
          .served = [&](const ServedRun& run) {
-           const std::uint64_t runs = run.number + 1;
-           if (runs % step != 0 && runs != request.runs) return;
-           points.push_back({.runs = runs, .placement = *learner.incumbent()});
+           // Told before the run counts.
+           if (run.number == 0 || run.number % step != 0) return;
+           points.push_back({.runs = run.number, .placement = *learner.incumbent()});
          }});
-  points.back().placement = *learner.incumbent();
+  points.push_back({.runs = learner.summary().runs, .placement = *learner.incumbent()});
   return points;
 }
 

@@ -1,13 +1,10 @@
 #include "doppler/study/reproduce/trial.h"
 
-#include <fmt/format.h>
 #include <time.h>
 
-#include <cmath>
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/base/hash.h"
 #include "doppler/base/rng.h"
 #include "doppler/base/stop.h"
 #include "doppler/sim/simulator.h"

@@ -299,6 +299,7 @@ std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
     std::optional<Proposal> best;
     double best_value = incumbent * (1.0 - least_gain);
     for (schedule::Placement& found : proposer.propose(situation)) {
+      if (situation.stop.stop_requested()) break;
       found = settled(*situation.problem, std::move(found), situation.incumbent, kSettlingRuns,
                       situation.seed);
       if (found == situation.incumbent || tried.contains(hash_of(found))) continue;
@@ -315,11 +316,12 @@ std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
   Proposer* in_turn[] = {search_.get(), policy_.get()};
   if (number % 2 == 1) std::swap(in_turn[0], in_turn[1]);
   for (Proposer* proposer : in_turn) {
-    if (!proposer) continue;
+    if (!proposer || situation.stop.stop_requested()) continue;
     if (auto found = best_of(*proposer, Race::kLeastGain)) return found;
   }
   // Where nobody promises anything, something near that may be slightly slower.
-  return moves_ ? best_of(*moves_, -kMoveSlack) : std::nullopt;
+  if (!moves_ || situation.stop.stop_requested()) return std::nullopt;
+  return best_of(*moves_, -kMoveSlack);
 }
 
 std::shared_ptr<const schedule::Placement> OnlineLearner::incumbent() const {

@@ -271,7 +271,7 @@ TEST(Hlo, DamagedModules) {
   EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[99999999999,99999999999] parameter(0) }"),
               HasSubstr("too many elements"));
   EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2,2] parameter(0)\n y = f32[2,2] dot(x) }"),
-              HasSubstr("m.hlo:3:2: a dot has at least 2 operands"));
+              HasSubstr("m.hlo:3:2: a dot needs 2 operands"));
   EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)\n y = f32[2] fusion(x) }"),
               HasSubstr("m.hlo:3:2: a fusion needs 'calls'"));
   EXPECT_THAT(error_in("HloModule m\nf { x = f32[2] parameter(0) }\nENTRY e { x = f32[2] "

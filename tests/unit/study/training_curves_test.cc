@@ -76,7 +76,7 @@ TEST_F(TrainingCurves, ServicesHaveCurvesToo) {
   EXPECT_TRUE(std::isnan(curve.best[1]));
   EXPECT_EQ(curve.best[2], 1.0);
   EXPECT_THAT(trainings[0].facts[0],
-              HasSubstr("3 runs in service, 1 of them exploratory; 1 placements took over"));
+              HasSubstr("3 runs in service, 1 of them exploratory; 1 placements had taken over"));
   write_file(folder_ + "/metrics.csv", std::string(kHeader) + "1,16,sim,0,4,2\n");
   EXPECT_EQ(read_training_curves(folder_).size(), 2u);
   write_file(folder_ + "/runs.csv", "run,exploratory,time,promotions\n0,0,4,0\n0,0,4,0\n");

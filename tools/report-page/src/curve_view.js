@@ -1,4 +1,4 @@
-// How a training went: what was tried and the best so far, over the episodes.
+// How a training went, what was tried and the best so far, over the episodes; or a service over its runs.
 import { FONT, Surface, element, showTip } from './dom.js';
 import { formatCount, niceStep } from './format.js';
 import { deviceColour, palette } from './theme.js';
@@ -34,7 +34,7 @@ export class CurveView {
     const at = ((x - LEFT) / (this.surface.width - LEFT - RIGHT)) * this.last;
     if (at < 0 || at > this.last) return;
     this.cursor = at;
-    const lines = [`${formatCount(Math.round(at))} episodes`];
+    const lines = [`${formatCount(Math.round(at))} ${this.training.unit}`];
     for (const curve of this.training.curves.slice(0, 8)) {
       let i = curve.episodes.findIndex((episodes) => episodes >= at);
       if (i < 0) i = curve.episodes.length - 1;
@@ -85,7 +85,7 @@ export class CurveView {
       if (x < width - RIGHT - 24 || at === 0) context.fillText(formatCount(at), x, height - BOTTOM + 12);
     }
     context.textAlign = 'right';
-    context.fillText('episodes', width - RIGHT, height - 8);
+    context.fillText(this.training.unit, width - RIGHT, height - 8);
     training.curves.forEach((curve, index) => {
       this.line(context, curve.episodes, curve.mean, xOf, yOf, deviceColour(index), [4, 3], 1.5);
       this.line(context, curve.episodes, curve.best, xOf, yOf, deviceColour(index), [], 2.4);

@@ -186,7 +186,7 @@ function start() {
     const curve = new CurveView(training);
     curves.push(curve);
     page.append(element('section', { 'aria-label': 'Training' }, element('div', { class: 'bar' },
-      element('h2', {}, `Training ${training.name}`)), trainingWords(training), curve.root, curveLegend(training)));
+      element('h2', {}, `${training.unit === 'runs' ? 'Service' : 'Training'} ${training.name}`)), trainingWords(training), curve.root, curveLegend(training)));
   }
   const printing = (on) => {
     theme.print(on);

@@ -60,7 +60,7 @@ function table(head, rows, kind) {
 
 export function comparison(placements, chosen, choose) {
   // Makespans compare where graph and unit are the same.
-  const groupOf = (placement) => `${placement.graph_path}\n${placement.unit}`;
+  const groupOf = (placement) => `${placement.graph}\n${placement.unit}`;
   const best = new Map();
   for (const placement of placements) {
     const key = groupOf(placement);
@@ -163,8 +163,10 @@ export function details(placement, item, choose) {
 
 export function trainingWords(training) {
   const words = element('div', {}, ...training.facts.map((fact) => element('p', {}, fact)));
-  words.append(element('p', { class: 'hint' },
-    'Times as multiples of the best found: dashed what was tried on average, solid the best so far.'));
+  if (training.unit === 'episodes') {
+    words.append(element('p', { class: 'hint' },
+      'Times as multiples of the best found: dashed what was tried on average, solid the best so far.'));
+  }
   return words;
 }
 

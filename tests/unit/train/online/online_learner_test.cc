@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cmath>
 #include <set>
 #include <thread>
@@ -263,7 +262,6 @@ TEST(OnlineLearner, TakesTimesAloneAndFailures) {
 // What was asked to stop is done anew: the same bits as if it had not been asked.
 TEST(OnlineLearner, InterruptedWorkLeavesNothingBehind) {
   const auto p = problem(40);
-  const std::atomic<bool> stopped = true;
   const auto serve = [&](bool interrupted) {
     OnlineLearner learner(p, start_of(*p), *shipped_policy(), quick());
     exec::VirtualMachine machine(p, hidden(*p), 1);
@@ -272,7 +270,11 @@ TEST(OnlineLearner, InterruptedWorkLeavesNothingBehind) {
       const NextRun next = learner.next();
       const schedule::Timeline timeline = machine.measure(*next.placement, next.number);
       learner.report(timeline.makespan, &timeline);
-      if (interrupted && learner.work(StopToken(&stopped)) != Work::kInterrupted) continue;
+      // At any moment, whatever the clock does: before the first step or after some.
+      const double seconds = 1e-3 * (i % 7);
+      if (interrupted && learner.work(StopToken::after_seconds(seconds)) != Work::kInterrupted) {
+        continue;
+      }
       interruptions += interrupted;
       learner.work();
     }
