@@ -44,7 +44,8 @@ def table(rows):
     for workload in workloads:
         of = [row for row in rows if row["workload"] == workload]
         start, oracle = mean([float(r["start_ms"]) for r in of]), mean([float(r["oracle_ms"]) for r in of])
-        cells = [f'{mean([float(r["true_ms"]) for r in of if r["method"] == m]):.1f}' for m in methods]
+        times = {m: [float(r["true_ms"]) for r in of if r["method"] == m] for m in methods}
+        cells = [f"{mean(times[m]):.1f}" if times[m] else "–" for m in methods]
         print(f"| {workload} | {start:.1f} | {oracle:.1f} | {100 * (1 - oracle / start):.1f} % | " + " | ".join(cells) + " |")
     print("\nOf the oracle's gain recovered, mean over the seeds (the least):\n")
     print("| workload | " + " | ".join(methods) + " |\n" + "|---" * (len(methods) + 1) + "|")
@@ -52,7 +53,7 @@ def table(rows):
         cells = []
         for method in methods:
             found = [100 * float(r["recovered"]) for r in rows if r["workload"] == workload and r["method"] == method]
-            cells.append(f"{mean(found):.0f} % ({min(found):.0f})")
+            cells.append(f"{mean(found):.0f} % ({min(found):.0f})" if found else "–")
         print(f"| {workload} | " + " | ".join(cells) + " |")
     print("\nHow careful:\n\n| method | exploratory runs | truly over 1.1 x the incumbent | bound (95 %) | worst | "
           "paid of all time | true gain inside the interval |\n|---|---|---|---|---|---|---|")
