@@ -123,10 +123,8 @@ class OnlineFolder {
                               const char* method, const cost::Problem& problem,
                               const TrainRequest& request) {
     schedule::PlacementFile file{
-        .origin = schedule::origin_of(problem, request.graphs.front(), request.machine.devices),
+        .origin = origin_of(problem, request.graphs.front(), request.machine),
         .placement = placement};
-    file.origin.graph_format = request.machine.load.format;
-    file.origin.dimensions = request.machine.load.import.dimensions;
     file.origin.method = method;
     file.origin.seed = request.plan.seed;
     write_file(path, schedule::write_placement_json(problem, file));

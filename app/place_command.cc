@@ -3,6 +3,7 @@
 
 #include "app/commands.h"
 #include "app/load.h"
+#include "app/placed_run.h"
 #include "app/search_options.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
@@ -22,11 +23,8 @@ namespace {
 
 std::string placement_file(const PlaceRequest& request, const cost::Problem& problem,
                            const study::Result& result) {
-  schedule::PlacementFile file{
-      .origin = schedule::origin_of(problem, request.graph, request.machine.devices),
-      .placement = result.placement};
-  file.origin.graph_format = request.machine.load.format;
-  file.origin.dimensions = request.machine.load.import.dimensions;
+  schedule::PlacementFile file{.origin = origin_of(problem, request.graph, request.machine),
+                               .placement = result.placement};
   file.origin.method = result.method;
   file.origin.seed = result.seed;
   file.origin.makespan = result.figures.nominal;

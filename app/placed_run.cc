@@ -14,25 +14,32 @@
 
 namespace doppler::app {
 
-import::LoadOptions load_as_placed(const std::string& placement, const std::string& graph,
-                                   import::LoadOptions said){
-    const schedule::PlacementOrigin origin = schedule::read_placement_origin(placement,
-                                                                             read_file(placement));
-const auto file_name = [](const std::string& path) {
-  return std::filesystem::path(path).filename();
-};
-if (said.format.empty() && !origin.graph_format.empty() &&
-    file_name(graph) == file_name(origin.graph)) {
-  try {
-    import::format_by_name(origin.graph_format);
-  } catch (const ParameterError& error) {
-    throw InputError(fmt::format("{}: {}", placement, error.what()));
-  }
-  said.format = origin.graph_format;
+schedule::PlacementOrigin origin_of(const cost::Problem& problem, const std::string& graph,
+                                    const MachineOptions& machine) {
+  schedule::PlacementOrigin origin = schedule::origin_of(problem, graph, machine.devices);
+  origin.graph_format = machine.load.format;
+  origin.dimensions = machine.load.import.dimensions;
+  return origin;
 }
-for (const auto& [name, size] : origin.dimensions) said.import.dimensions.emplace(name, size);
-return said;
-}  // namespace doppler::app
+
+void load_as_placed(const std::string& placement, const std::string& graph,
+                    import::LoadOptions& load) {
+  const schedule::PlacementOrigin origin =
+      schedule::read_placement_origin(placement, read_file(placement));
+  const auto file_name = [](const std::string& path) {
+    return std::filesystem::path(path).filename();
+  };
+  if (load.format.empty() && !origin.graph_format.empty() &&
+      file_name(graph) == file_name(origin.graph)) {
+    try {
+      import::format_by_name(origin.graph_format);
+    } catch (const ParameterError& error) {
+      throw InputError(fmt::format("{}: {}", placement, error.what()));
+    }
+    load.format = origin.graph_format;
+  }
+  for (const auto& [name, size] : origin.dimensions) load.import.dimensions.emplace(name, size);
+}
 
 schedule::Placement read_placement(const std::string& path, const cost::Problem& problem,
                                    std::vector<std::string>& warnings, bool same_graph) {

@@ -1,20 +1,28 @@
-// What `simulate` and `run` share: reading the placement and telling of the run.
+// What commands that write or read placements share: how the graph was read, the placement itself,
+// and telling of a run.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "app/requests.h"
 #include "doppler/cost/problem.h"
 #include "doppler/import/import.h"
 #include "doppler/schedule/placement.h"
+#include "doppler/schedule/placement_json.h"
 #include "doppler/schedule/timeline.h"
 
 namespace doppler::app {
 
-// How a graph is read: as it was when it was placed, where nothing else is said. The format counts
-// for a file of the same name only. Throws InputError for a file that is no placement.
-import::LoadOptions load_as_placed(const std::string& placement, const std::string& graph,
-                                   import::LoadOptions said);
+// For a placement of this graph, read as the options say.
+schedule::PlacementOrigin origin_of(const cost::Problem& problem, const std::string& graph,
+                                    const MachineOptions& machine);
+
+// Completes how a graph is read: as it was when it was placed, where nothing else is said. The
+// format counts for a file of the same name only. Throws InputError for a file that is no
+// placement.
+void load_as_placed(const std::string& placement, const std::string& graph,
+                    import::LoadOptions& load);
 
 // Throws InputError for a file that is no placement of this graph, InfeasibleError, with its name,
 // for one that breaks a constraint. One made for a graph of the same names but another hash gets a

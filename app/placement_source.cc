@@ -54,7 +54,8 @@ SourcedPlacement PlacementSource::read(const std::string& path,
           fmt::format("{}: was made with measured costs: give their file with --costs", path));
     }
   }
-  const import::LoadOptions load = load_as_placed(path, sourced.graph_path, machine_.load);
+  import::LoadOptions load = machine_.load;
+  load_as_placed(path, sourced.graph_path, load);
   const Key key{sourced.graph_path,
                 load.format,
                 load.import.dimensions,

@@ -50,7 +50,7 @@ void run(const RunRequest& given) {
   check_output(request.profile);
   ProgressLine progress("reading " + request.graph);
   if (!request.placement.empty()) {
-    request.machine.load = load_as_placed(request.placement, request.graph, request.machine.load);
+    load_as_placed(request.placement, request.graph, request.machine.load);
   }
   const auto [problem, origin] = load_subject(request.graph, request.machine, progress);
   std::vector<std::string> warnings;
