@@ -2,7 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <limits>
+#include <map>
 #include <memory>
+#include <string_view>
 
 #include "app/command_line.h"
 #include "app/engine_option_kinds.h"
@@ -74,19 +76,21 @@ void check_online(TrainRequest& request, const CLI::App& train) {
 }
 
 void read_candidates(const std::string& text, train::OnlineSettings& settings) {
-  settings.search = settings.policy = settings.moves = false;
+  settings.search = settings.policy = settings.traffic = settings.moves = false;
+  const std::map<std::string_view, bool*> sources = {{"search", &settings.search},
+                                                     {"policy", &settings.policy},
+                                                     {"traffic", &settings.traffic},
+                                                     {"moves", &settings.moves}};
   std::string rest = text + ",";
   for (std::size_t comma = rest.find(','); comma != std::string::npos; comma = rest.find(',')) {
-    const std::string name = rest.substr(0, comma);
+    const auto source = sources.find(rest.substr(0, comma));
     rest.erase(0, comma + 1);
-    bool& source = name == "search"   ? settings.search
-                   : name == "policy" ? settings.policy
-                                      : settings.moves;
-    if ((name != "search" && name != "policy" && name != "moves") || source) {
+    if (source == sources.end() || *source->second) {
       throw ParameterError(fmt::format(
-          "--candidates: '{}' is not search, policy, moves or several of them with commas", text));
+          "--candidates: '{}' is not search, policy, traffic, moves or several of them with commas",
+          text));
     }
-    source = true;
+    *source->second = true;
   }
 }
 
@@ -140,7 +144,8 @@ void add_online(CLI::App& train, OnlineRequest& online) {
       .add_option_function<std::string>(
           "--candidates",
           [&online](const std::string& text) { read_candidates(text, online.learner); },
-          "Stage real: where placements to try come from: search, policy, moves (default: all)")
+          "Stage real: where placements to try come from: search, policy, traffic, moves (default: "
+          "all)")
       ->type_name("A,B");
   train.add_flag("--recalibrate", online.recalibrate,
                  "After stage real, repeat stage sim with the costs that it learnt");

@@ -113,9 +113,16 @@ Subject subject_of(const std::string& workload, std::shared_ptr<const cost::Prob
           .runs = runs};
 }
 
-Outcome learn(const Subject& subject, bool search, bool policy, bool moves) {
+// One source of candidates alone.
+train::OnlineSettings only(bool train::OnlineSettings::*source) {
   train::OnlineSettings settings{
-      .search = search, .policy = policy, .moves = moves, .seed = subject.seed};
+      .search = false, .policy = false, .traffic = false, .moves = false};
+  settings.*source = true;
+  return settings;
+}
+
+Outcome learn(const Subject& subject, train::OnlineSettings settings) {
+  settings.seed = subject.seed;
   train::OnlineLearner learner(subject.problem, subject.start, subject.policy, settings);
   const auto machine = subject.machine();
   // True means of placements that were tried, by the order of trials: few are.
@@ -227,10 +234,12 @@ using Method = std::function<Outcome(const Subject&)>;
 
 const std::vector<std::pair<std::string, Method>>& all_methods() {
   static const std::vector<std::pair<std::string, Method>> methods = {
-      {"doppler-sys", [](const Subject& s) { return learn(s, true, true, true); }},
-      {"recalibrate+lns", [](const Subject& s) { return learn(s, true, false, false); }},
-      {"policy", [](const Subject& s) { return learn(s, false, true, false); }},
-      {"moves", [](const Subject& s) { return learn(s, false, false, true); }},
+      {"doppler-sys", [](const Subject& s) { return learn(s, {}); }},
+      {"recalibrate+lns",
+       [](const Subject& s) { return learn(s, only(&train::OnlineSettings::search)); }},
+      {"policy", [](const Subject& s) { return learn(s, only(&train::OnlineSettings::policy)); }},
+      {"moves", [](const Subject& s) { return learn(s, only(&train::OnlineSettings::moves)); }},
+      {"traffic", [](const Subject& s) { return learn(s, only(&train::OnlineSettings::traffic)); }},
       {"direct", search_directly},
       {"engine-rl",
        [](const Subject& s) { return train_directly(s, policy::Architecture::kDual, &s.policy); }},

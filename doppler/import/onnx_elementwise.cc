@@ -19,6 +19,16 @@ void unary_to_bool(OnnxOp& op) {
   op.outputs.at(0).type = OnnxType::kBool;
 }
 
+// com.microsoft: one half of the last dimension times gelu of the other.
+void bias_split_gelu(OnnxOp& op) {
+  const OnnxShape* x = op.shape(0);
+  if (x == nullptr || x->empty()) return;
+  OnnxShape out = *x;
+  out.back() /= 2;
+  op.flops = 10.0 * onnx_elements(out);
+  op.set(0, op.input(0).type, std::move(out));
+}
+
 // The operands broadcast against each other, however many they are.
 template <int kFlops, bool kBool = false>
 void broadcast(OnnxOp& op) {
@@ -131,6 +141,8 @@ constexpr OnnxRuleEntry kRules[] = {{"Identity", identity},
                                     {"FastGelu", unary<9>},
                                     {"BiasGelu", unary<9>},
                                     {"QuickGelu", unary<5>},
+                                    {"BiasAdd", unary<2>},
+                                    {"BiasSplitGelu", bias_split_gelu},
                                     {"Shrink", unary<2>},
                                     {"Clip", unary<2>},
                                     {"BitwiseNot", unary<1>},

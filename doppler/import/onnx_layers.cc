@@ -1,5 +1,6 @@
 // Rules of ONNX's neural layers: convolutions, pooling, normalisation, recurrence. Data is
-// N x C x spatial dimensions, as the standard has it.
+// N x C x spatial dimensions, as the standard has it, but for some of com.microsoft's, which have
+// the channels last.
 #include <algorithm>
 #include <cmath>
 
@@ -35,29 +36,58 @@ std::int64_t windowed(const OnnxOp& op, std::size_t i, std::size_t spatial, std:
                                 size > 0 ? 1 : 0);
 }
 
-void convolve(OnnxOp& op, std::size_t weights, OnnxType type) {
+enum class Channels { kSecond, kLast };
+
+// REQUIRES: data of two dimensions or more.
+std::int64_t& channels_of(OnnxShape& data, Channels channels) {
+  return channels == Channels::kLast ? data.back() : data[1];
+}
+std::size_t first_spatial(Channels channels) {
+  return channels == Channels::kLast ? 1 : 2;
+}
+
+// Whether weights have their spatial sizes before the input channels. Models of both kinds are
+// found beside data with the channels last; `kernel_shape` tells them apart.
+bool weights_end_with_channels(const OnnxOp& op, const OnnxShape& w, Channels data) {
+  if (data == Channels::kSecond) return false;
+  const std::vector<std::int64_t>& kernel = op.integer_list("kernel_shape");
+  return !std::equal(kernel.begin(), kernel.end(), w.begin() + 2, w.end());
+}
+
+void convolve(OnnxOp& op, std::size_t weights, OnnxType type, Channels channels) {
   const OnnxShape *x = op.shape(0), *w = op.shape(weights);
   if (x == nullptr || w == nullptr || x->size() < 2 || w->size() != x->size()) return;
   const std::size_t spatial = x->size() - 2;
-  OnnxShape out{(*x)[0], (*w)[0]};
+  const bool ends_with_channels = weights_end_with_channels(op, *w, channels);
+  OnnxShape out = *x;
+  channels_of(out, channels) = w->front();
   double window = 1.0;
   for (std::size_t i = 0; i < spatial; ++i) {
-    const std::int64_t kernel = (*w)[i + 2];
-    out.push_back(windowed(op, i, spatial, (*x)[i + 2], kernel));
+    const std::int64_t kernel = (*w)[i + (ends_with_channels ? 1 : 2)];
+    std::int64_t& size = out[i + first_spatial(channels)];
+    size = windowed(op, i, spatial, size, kernel);
     window *= static_cast<double>(kernel);
   }
-  // The weights' second size is the input channels of one group.
-  op.flops = 2.0 * onnx_elements(out) * window * static_cast<double>((*w)[1]);
+  // Weights have the input channels of one group.
+  const auto inputs = static_cast<double>(ends_with_channels ? w->back() : (*w)[1]);
+  op.flops = 2.0 * onnx_elements(out) * window * inputs;
   op.set(0, type, std::move(out));
 }
 void conv(OnnxOp& op) {
-  convolve(op, 1, op.input(0).type);
+  convolve(op, 1, op.input(0).type, Channels::kSecond);
+}
+void nhwc_conv(OnnxOp& op) {
+  convolve(op, 1, op.input(0).type, Channels::kLast);
 }
 void conv_integer(OnnxOp& op) {
-  convolve(op, 1, OnnxType::kInt32);
+  convolve(op, 1, OnnxType::kInt32, Channels::kSecond);
+}
+// com.microsoft has an attribute that the standard has not.
+Channels channels_attribute(const OnnxOp& op) {
+  return op.integer("channels_last", 0) != 0 ? Channels::kLast : Channels::kSecond;
 }
 void qlinear_conv(OnnxOp& op) {
-  convolve(op, 3, op.has_input(7) ? op.input(7).type : op.input(0).type);
+  convolve(op, 3, op.has_input(7) ? op.input(7).type : op.input(0).type, channels_attribute(op));
 }
 
 void conv_transpose(OnnxOp& op) {
@@ -88,27 +118,34 @@ void conv_transpose(OnnxOp& op) {
   op.set(0, op.input(0).type, std::move(out));
 }
 
-void pool(OnnxOp& op) {
+void pool_windows(OnnxOp& op, Channels channels) {
   const OnnxShape* x = op.shape(0);
   const std::vector<std::int64_t>& kernel = op.integer_list("kernel_shape");
   if (x == nullptr || x->size() < 2) return;
-  OnnxShape out{(*x)[0], (*x)[1]};
+  OnnxShape out = *x;
   double window = 1.0;
   for (std::size_t i = 0; i + 2 < x->size(); ++i) {
-    out.push_back(windowed(op, i, x->size() - 2, (*x)[i + 2], at_or(kernel, i, 1)));
+    std::int64_t& size = out[i + first_spatial(channels)];
+    size = windowed(op, i, x->size() - 2, size, at_or(kernel, i, 1));
     window *= static_cast<double>(std::max<std::int64_t>(at_or(kernel, i, 1), 1));
   }
   op.flops = onnx_elements(out) * window;
   op.set(1, OnnxType::kInt64, out);
   op.set(0, op.input(0).type, std::move(out));
 }
+void pool(OnnxOp& op) {
+  pool_windows(op, channels_attribute(op));
+}
+void nhwc_pool(OnnxOp& op) {
+  pool_windows(op, Channels::kLast);
+}
 
 void global_pool(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   if (x == nullptr || x->size() < 2) return;
-  OnnxShape out(x->size(), 1);
-  out[0] = (*x)[0];
-  out[1] = (*x)[1];
+  const Channels channels = channels_attribute(op);
+  OnnxShape out = *x;
+  for (std::size_t i = 0; i + 2 < x->size(); ++i) out[i + first_spatial(channels)] = 1;
   op.flops = onnx_elements(*x);
   op.set(0, op.input(0).type, std::move(out));
 }
@@ -155,6 +192,13 @@ void norm(OnnxOp& op) {
 void skip_norm(OnnxOp& op) {
   norm<10>(op);
   op.set_like(3, 0);
+}
+
+// com.microsoft: the same for groups of channels; the sum is the second output.
+void skip_group_norm(OnnxOp& op) {
+  op.set_like(0, 0);
+  op.set_like(1, 0);
+  op.flops = 10.0 * op.input(0).elements();
 }
 
 void embed_norm(OnnxOp& op) {
@@ -225,13 +269,15 @@ void resize(OnnxOp& op) {
 
 constexpr OnnxRuleEntry kRules[] = {{"Conv", conv},
                                     {"FusedConv", conv},
-                                    {"NhwcConv", conv},
+                                    {"NhwcConv", nhwc_conv},
+                                    {"NhwcFusedConv", nhwc_conv},
                                     {"ConvInteger", conv_integer},
                                     {"QLinearConv", qlinear_conv},
                                     {"ConvTranspose", conv_transpose},
                                     {"MaxPool", pool},
                                     {"AveragePool", pool},
                                     {"LpPool", pool},
+                                    {"NhwcMaxPool", nhwc_pool},
                                     {"QLinearAveragePool", pool},
                                     {"GlobalAveragePool", global_pool},
                                     {"GlobalMaxPool", global_pool},
@@ -250,6 +296,7 @@ constexpr OnnxRuleEntry kRules[] = {{"Conv", conv},
                                     {"LRN", norm<8>},
                                     {"SkipLayerNormalization", skip_norm},
                                     {"SkipSimplifiedLayerNormalization", skip_norm},
+                                    {"SkipGroupNorm", skip_group_norm},
                                     {"EmbedLayerNormalization", embed_norm},
                                     {"LSTM", recurrent},
                                     {"GRU", recurrent},

@@ -20,11 +20,11 @@ namespace {
 constexpr std::uint64_t kFirstRuns = 10;
 // Samples of a policy, moves of the incumbent, and runs to settle a candidate: what costs less than
 // a search.
-constexpr std::size_t kSamples = 64, kMoves = 64, kSettlingRuns = 400;
+constexpr std::size_t kSamples = 64, kMoves = 64, kSettlingRuns = 400, kTrafficMoves = 4000;
 // A candidate that sends all parameters to other devices must be predicted faster by this than one
 // that leaves them where they are.
 constexpr double kMovingCost = 0.005;
-// By how much slower than the incumbent small moves may be predicted.
+// By how much slower than the incumbent what nobody promises anything of may be predicted.
 constexpr double kMoveSlack = 0.01;
 // Pairs of runs in which an incumbent of before runs against the one that replaced it.
 constexpr std::size_t kReturnPairs = 8;
@@ -66,6 +66,7 @@ std::uint64_t OnlineSettings::hash() const {
   hasher.add(max_slowdown);
   hasher.add(search);
   hasher.add(policy);
+  hasher.add(traffic);
   hasher.add(moves);
   hasher.add(evaluations);
   hasher.add(updates);
@@ -94,6 +95,7 @@ OnlineLearner::OnlineLearner(std::shared_ptr<const cost::Problem> problem,
   if (settings_.evaluations == 0) throw ParameterError("a search needs evaluations");
   schedule::check_placement(*problem_, start_);
   if (settings_.search) search_ = make_search_proposer(settings_.evaluations);
+  if (settings_.traffic) traffic_ = make_traffic_proposer(kTrafficMoves);
   if (settings_.moves) moves_ = make_move_proposer(kMoves);
   if (settings_.policy && policy) {
     if (policy::needs_device_count(policy->architecture) &&
@@ -134,9 +136,10 @@ void OnlineLearner::report(double time, const schedule::Timeline* timeline) {
   if (timeline) {
     const std::uint64_t changes = calibration_.changes();
     calibration_.add(schedule::observations_of(*timeline));
-    // What lost on the machine as it was may win on this one, and what races was meant for that.
+    // What lost on the machine as it was may win on this one. What races goes on: it is predicted
+    // anew before it runs, and both runs of a pair see the machine as it is. To begin again at
+    // every change would be never to end on cores that others use, too.
     if (calibration_.changes() != changes) {
-      candidate_.reset();
       tried_.clear();
       in_vain_ = ask_again_at_ = 0;
     }
@@ -300,8 +303,11 @@ std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
     double best_value = incumbent * (1.0 - least_gain);
     for (schedule::Placement& found : proposer.propose(situation)) {
       if (situation.stop.stop_requested()) break;
-      found = settled(*situation.problem, std::move(found), situation.incumbent, kSettlingRuns,
-                      situation.seed);
+      // Not what sends less: it is predicted to be no faster, so that all of it would go back.
+      if (&proposer != traffic_.get()) {
+        found = settled(*situation.problem, std::move(found), situation.incumbent, kSettlingRuns,
+                        situation.seed);
+      }
       if (found == situation.incumbent || tried.contains(hash_of(found))) continue;
       const double moved = moved_parameter_bytes(*problem_, situation.incumbent, found);
       const double value = noisy.validate(found, situation.seed, cost::kInfinity) *
@@ -319,9 +325,14 @@ std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
     if (!proposer || situation.stop.stop_requested()) continue;
     if (auto found = best_of(*proposer, Race::kLeastGain)) return found;
   }
-  // Where nobody promises anything, something near that may be slightly slower.
-  if (!moves_ || situation.stop.stop_requested()) return std::nullopt;
-  return best_of(*moves_, -kMoveSlack);
+  // Where nobody promises anything: less traffic, or something near, that may be slightly slower.
+  Proposer* otherwise[] = {traffic_.get(), moves_.get()};
+  if (number / 2 % 2 == 1) std::swap(otherwise[0], otherwise[1]);
+  for (Proposer* proposer : otherwise) {
+    if (!proposer || situation.stop.stop_requested()) continue;
+    if (auto found = best_of(*proposer, -kMoveSlack)) return found;
+  }
+  return std::nullopt;
 }
 
 std::shared_ptr<const schedule::Placement> OnlineLearner::incumbent() const {

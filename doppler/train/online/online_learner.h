@@ -44,9 +44,9 @@ namespace doppler::train {
 struct OnlineSettings {
   double explore = 0.1;       // of the runs, from 0 to 0.5
   double max_slowdown = 0.1;  // of a candidate's predicted time over the incumbent's
-  bool search = true, policy = true, moves = true;  // where candidates come from
-  std::uint64_t evaluations = 4000;                 // simulated runs of a search
-  std::size_t updates = 20;                         // of the policy, for a candidate
+  bool search = true, policy = true, traffic = true, moves = true;  // where candidates come from
+  std::uint64_t evaluations = 4000;                                 // simulated runs of a search
+  std::size_t updates = 20;  // of the policy, for a candidate
   std::uint64_t seed = 1;
 
   // Of everything that decides the result.
@@ -152,7 +152,7 @@ class OnlineLearner {
   const schedule::Placement start_;
 
   // Of the thread that calls work().
-  std::unique_ptr<Proposer> search_, moves_;
+  std::unique_ptr<Proposer> search_, traffic_, moves_;
   std::unique_ptr<PolicyProposer> policy_;
 
   mutable std::mutex mutex_;  // of all below

@@ -17,6 +17,24 @@
 namespace doppler::train {
 namespace {
 
+// What list schedulers find with the costs as they are now, where it fits.
+std::vector<schedule::Placement> list_schedules(const Situation& situation) {
+  std::vector<schedule::Placement> schedules;
+  place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
+  for (const auto& method : {place::make_heft(), place::make_enumerative()}) {
+    try {
+      schedule::Placement found =
+          method->place(*situation.problem, {.seed = situation.seed, .stop = situation.stop})
+              .placement;
+      if (std::isfinite(scorer.score(found, cost::kInfinity))) {
+        schedules.push_back(std::move(found));
+      }
+    } catch (const InfeasibleError&) {  // found no room
+    }
+  }
+  return schedules;
+}
+
 class SearchProposer final : public Proposer {
  public:
   explicit SearchProposer(std::uint64_t evaluations) : evaluations_(evaluations) {}
@@ -26,18 +44,8 @@ class SearchProposer final : public Proposer {
     const cost::Problem& problem = *situation.problem;
     const place::PlaceRequest request{
         .seed = situation.seed, .max_evaluations = evaluations_, .stop = situation.stop};
-    std::vector<schedule::Placement> starts{situation.incumbent};
-    place::Scorer scorer(problem, schedule::Objective::kNominal);
-    const auto fits = [&](const schedule::Placement& placement) {
-      return std::isfinite(scorer.score(placement, cost::kInfinity));
-    };
-    for (const auto& method : methods_) {
-      try {
-        schedule::Placement found = method->place(problem, request).placement;
-        if (fits(found)) starts.push_back(std::move(found));
-      } catch (const InfeasibleError&) {  // found no room: the incumbent is a start in any case
-      }
-    }
+    std::vector<schedule::Placement> starts = list_schedules(situation);
+    starts.insert(starts.begin(), situation.incumbent);
     const schedule::Bound bound{.name = "none", .value = 0.0};
     // From the incumbent alone what is found is near it; from the others it may be better.
     schedule::Placement near =
@@ -48,8 +56,49 @@ class SearchProposer final : public Proposer {
 
  private:
   std::uint64_t evaluations_;
-  std::vector<std::shared_ptr<const place::Placer>> methods_ = {place::make_heft(),
-                                                                place::make_enumerative()};
+};
+
+// What sends less may be predicted slower by this, and must send less than this part of what the
+// incumbent does to be worth a race.
+constexpr double kTrafficSlack = 0.005, kTrafficShare = 0.8;
+
+class TrafficProposer final : public Proposer {
+ public:
+  explicit TrafficProposer(std::size_t moves) : moves_(moves) {}
+  std::string_view name() const override { return "traffic"; }
+
+  std::vector<schedule::Placement> propose(const Situation& situation) override {
+    const cost::Problem& problem = *situation.problem;
+    const double limit = situation.predicted * (1.0 + kTrafficSlack);
+    double least = kTrafficShare * transfer_seconds(problem, situation.incumbent);
+    std::vector<schedule::Placement> starts = list_schedules(situation);
+    starts.insert(starts.begin(), situation.incumbent);
+    place::Scorer scorer(problem, schedule::Objective::kNominal);
+    place::Neighborhood neighborhood(problem, place::Neighborhood::Style::kPlain);
+    Rng rng(situation.seed);
+    std::vector<schedule::Placement> best;
+    for (schedule::Placement& placement : starts) {
+      if (!(scorer.score(placement, cost::kInfinity) <= limit)) continue;
+      neighborhood.look_at(scorer.last_run());
+      double sent = transfer_seconds(problem, placement);
+      for (std::size_t i = 0; i < moves_ && !situation.stop.stop_requested(); ++i) {
+        if (!neighborhood.move(placement, rng)) continue;
+        const double now = transfer_seconds(problem, placement);
+        if (now < sent && scorer.score(placement, limit) < limit) {
+          sent = now;
+        } else {
+          neighborhood.undo(placement);
+        }
+      }
+      if (sent >= least) continue;
+      least = sent;
+      best = {std::move(placement)};
+    }
+    return best;
+  }
+
+ private:
+  std::size_t moves_;
 };
 
 // Small moves that are proposed together, the best predicted ones.
@@ -107,6 +156,9 @@ constexpr double kUnitAdvantage = 0.02;
 
 std::unique_ptr<Proposer> make_search_proposer(std::uint64_t evaluations) {
   return std::make_unique<SearchProposer>(evaluations);
+}
+std::unique_ptr<Proposer> make_traffic_proposer(std::size_t moves) {
+  return std::make_unique<TrafficProposer>(moves);
 }
 std::unique_ptr<Proposer> make_move_proposer(std::size_t moves) {
   return std::make_unique<MoveProposer>(moves);
@@ -209,6 +261,36 @@ schedule::Placement settled(const cost::Problem& problem, schedule::Placement ca
     }
   }
   return candidate;
+}
+
+double transfer_seconds(const cost::Problem& problem, const schedule::Placement& placement) {
+  double seconds = 0.0;
+  std::vector<double> longest(problem.device_count());  // of one tensor's transfers, by destination
+  std::vector<DeviceId> sent_to;
+  for (std::size_t t = 0; t < problem.tensor_count(); ++t) {
+    const TensorId tensor = TensorId::of(t);
+    const NodeId producer = problem.graph().producer(tensor);
+    const DeviceId from =
+        producer.valid() ? placement.device[producer.index()] : problem.home(tensor);
+    const auto send = [&](NodeId reader, double amount) {
+      const DeviceId to = placement.device[reader.index()];
+      if (to == from) return;
+      const double time =
+          problem.transfer_time(problem.transfer_by_bytes(tensor), amount, from, to);
+      if (time <= longest[to.index()]) return;
+      longest[to.index()] = time;
+      sent_to.push_back(to);
+    };
+    for (const cost::Problem::Edge& edge : problem.edges_of(tensor)) {
+      send(edge.consumer, edge.amount);
+    }
+    for (const NodeId reader : problem.update_readers(tensor)) {
+      send(reader, problem.tensor_amount(tensor));
+    }
+    for (const DeviceId to : sent_to) seconds += std::exchange(longest[to.index()], 0.0);
+    sent_to.clear();
+  }
+  return seconds;
 }
 
 double moved_parameter_bytes(const cost::Problem& problem, const schedule::Placement& from,

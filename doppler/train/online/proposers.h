@@ -1,5 +1,6 @@
 // Where placements to try come from: search on the calibrated simulator, a policy that keeps
-// learning, and small moves. None of them is trusted: whoever asks predicts again, and measures.
+// learning, less traffic, and small moves. None of them is trusted: whoever asks predicts again,
+// and measures.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,10 @@ class Proposer {
 // Annealing over large neighbourhoods from the incumbent and from what list schedulers find with
 // the costs as they are now (place/search/annealing.h), `evaluations` simulated runs each time.
 std::unique_ptr<Proposer> make_search_proposer(std::uint64_t evaluations);
+// One that is about as fast by the simulator and sends much less, where there is one: transfers
+// cost real machines more than any simulator knows, from memory's bandwidth to cold caches. From
+// the incumbent and from list schedules, by `moves` random moves of each.
+std::unique_ptr<Proposer> make_traffic_proposer(std::size_t moves);
 // The best predicted few of some random moves of the incumbent, though they be slower: what no
 // simulator knows is found near the incumbent or not at all.
 std::unique_ptr<Proposer> make_move_proposer(std::size_t moves);
@@ -80,6 +85,9 @@ class PolicyProposer final : public Proposer {
 schedule::Placement settled(const cost::Problem& problem, schedule::Placement candidate,
                             const schedule::Placement& incumbent, std::size_t most_runs,
                             std::uint64_t seed);
+
+// What all transfers of a run take together, each tensor once for each device that it goes to.
+double transfer_seconds(const cost::Problem& problem, const schedule::Placement& placement);
 
 // Bytes of parameters that would have to be sent to devices which do not have them.
 double moved_parameter_bytes(const cost::Problem& problem, const schedule::Placement& from,

@@ -129,6 +129,24 @@ TEST(Onnx, Shapes) {
   EXPECT_EQ(bytes_of("Unsqueeze", {{3, 4}}, {}, {{0, 3}}), 4.0 * 12);
 }
 
+// Of com.microsoft, as optimised diffusion and quantised models have them.
+TEST(Onnx, ChannelsLast) {
+  const auto kernel = attribute("kernel_shape", Sizes{3, 5});
+  const auto pads = attribute("pads", Sizes{1, 2, 1, 2});
+  const double same = 4.0 * 2 * 16 * 12 * 7;
+  EXPECT_EQ(bytes_of("NhwcConv", {{2, 16, 12, 4}, {7, 3, 5, 4}}, {kernel, pads}), same);
+  EXPECT_EQ(bytes_of("NhwcConv", {{2, 16, 12, 4}, {7, 4, 3, 5}}, {kernel, pads}), same);
+  EXPECT_EQ(bytes_of("NhwcConv", {{2, 16, 12, 4}, {7, 3, 5, 4}}, {pads}), same);
+  EXPECT_EQ(bytes_of("NhwcMaxPool", {{2, 16, 12, 4}},
+                     {attribute("kernel_shape", Sizes{2, 2}), attribute("strides", Sizes{2, 2})}),
+            4.0 * 2 * 8 * 6 * 4);
+  EXPECT_EQ(bytes_of("QLinearGlobalAveragePool", {{2, 16, 12, 4}}, {attribute("channels_last", 1)}),
+            4.0 * 2 * 4);
+  EXPECT_EQ(bytes_of("SkipGroupNorm", {{2, 16, 12, 4}, {4}, {4}, {2, 16, 12, 4}}),
+            4.0 * 2 * 16 * 12 * 4);
+  EXPECT_EQ(bytes_of("BiasSplitGelu", {{2, 16, 8}, {8}}), 4.0 * 2 * 16 * 4);
+}
+
 TEST(Onnx, ConstantsFoldAway) {
   // Weights made by ConstantOfShape, as light models have them.
   const Imported imported =

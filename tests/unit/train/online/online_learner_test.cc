@@ -184,6 +184,38 @@ TEST(OnlineLearner, MovesWorkAwayFromADeviceThatSlowsDown) {
             0.95 * study::true_mean(p, slow, before, 50));
 }
 
+// A machine that others use, too: for some runs everything takes half as long again, then not.
+class Pulsing final : public schedule::Measurer {
+ public:
+  explicit Pulsing(std::shared_ptr<const cost::Problem> p) : machine_(p, hidden(*p), 1) {}
+  schedule::Timeline measure(const schedule::Placement& placement, std::uint64_t run) override {
+    schedule::Timeline timeline = machine_.measure(placement, run);
+    const double factor = run / 12 % 2 == 0 ? 1.0 : 1.5;
+    timeline.makespan *= factor;
+    for (auto& node : timeline.nodes) node = {node.start * factor, node.end * factor};
+    for (auto& transfer : timeline.transfers) {
+      transfer.start *= factor;
+      transfer.end *= factor;
+    }
+    return timeline;
+  }
+
+ private:
+  exec::VirtualMachine machine_;
+};
+
+TEST(OnlineLearner, FindsBetterOnAMachineThatNeverStaysTheSame) {
+  const auto p = problem();
+  Checked service(p, start_of(*p), quick());
+  Pulsing machine(p);
+  service.run(machine, 600);
+  const OnlineSummary summary = service.learner.summary();
+  EXPECT_GT(summary.changes, 20u);
+  ASSERT_FALSE(summary.promotions.empty());
+  EXPECT_LT(study::true_mean(p, hidden(*p), *service.learner.incumbent(), 100),
+            study::true_mean(p, hidden(*p), start_of(*p), 100));
+}
+
 TEST(OnlineLearner, GoesOnAfterACheckpointAsIfNothingHadHappened) {
   const auto p = problem(40);
   exec::VirtualMachine machine(p, hidden(*p), 1);
