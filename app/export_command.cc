@@ -10,10 +10,25 @@
 #include "app/placement_source.h"
 #include "app/terminal.h"
 #include "doppler/base/error.h"
-#include "doppler/base/file.h"
+#include "doppler/base/json_writer.h"
 #include "doppler/export/export.h"
+#include "doppler/import/import.h"
 
 namespace doppler::app {
+
+namespace {
+
+std::string export_json(const ExportRequest& request, const SourcedPlacement& placed,
+                        const exporting::Exported& exported) {
+  JsonWriter json;
+  json.begin_object().field("output", request.output).field("form", request.target);
+  json.field("bytes", exported.bytes.size()).field("graph", placed.graph_path);
+  json.field("devices", placed.problem->topology().name()).key("notes").begin_array();
+  for (const std::string& note : exported.notes) json.value(note);
+  return json.end_array().end_object().take();
+}
+
+}  // namespace
 
 void run(const ExportRequest& request) {
   const exporting::Target& target = exporting::target_by_name(request.target);
@@ -32,16 +47,19 @@ void run(const ExportRequest& request) {
   }
   progress.say("writing");
   // Only the form that is a changed copy of the model needs its bytes.
-  const std::string model = request.target == "onnx" ? read_file(placed.graph_path) : std::string();
+  import::GraphFile model;
+  if (request.target == "onnx") model = import::read_graph_file(placed.graph_path, placed.load);
   const exporting::Exported exported = target.write({.problem = *placed.problem,
                                                      .placement = placed.placement,
-                                                     .model_file = placed.graph_path,
-                                                     .model = model,
-                                                     .options = request.machine.load.import});
+                                                     .model_file = model.name,
+                                                     .model = model.bytes,
+                                                     .options = placed.load.import});
   write_output(request.output, exported.bytes);
   progress.print_notes(exported.notes);
   progress.finish();
-  if (request.output != kStandardOutput) print(fmt::format("wrote {}\n", request.output));
+  if (request.output == kStandardOutput) return;
+  print(request.json ? export_json(request, placed, exported)
+                     : fmt::format("wrote {}\n", request.output));
 }
 
 }  // namespace doppler::app

@@ -17,8 +17,8 @@ void add_export_command(CommandLine& line) {
       "  dopp export placement.json model.onnx --dim batch=8 --to dot -o placed.dot",
       [request] {
         exporting::target_by_name(request->target);  // a slip shows before any file is read
-        check_outputs({{"--output", request->output}}, false, {request->graph, request->placement},
-                      request->machine);
+        check_outputs({{"--output", request->output}}, request->json,
+                      {request->graph, request->placement}, request->machine);
         return *request;
       });
   std::string forms;
@@ -28,13 +28,10 @@ void add_export_command(CommandLine& line) {
   command->add_option("PLACEMENT", request->placement, "Placement file")->required();
   command->add_option("GRAPH", request->graph, "Graph file (default: the one the placement names)");
   command->add_option("--to", request->target, "Form to write")->type_name(forms)->required();
-  add_load(*command, request->machine.load);
-  command
-      ->add_option("--devices", request->machine.devices,
-                   "Devices (default: those the placement names)")
-      ->type_name("SPEC");
+  add_known_machine(*command, request->machine);
   add_output(*command, "-o,--output", request->output, "Write to this file")->required();
   add_unused_seed(*command);
+  add_json(*command, request->json);
 }
 
 }  // namespace doppler::app

@@ -55,6 +55,8 @@ void run(const GraphConvertRequest& request) {
   const import::Imported imported = import::load(request.input, request.load);
   progress.print_notes(imported.notes);
   write_graph(imported.graph, request.output, format, progress, notes_key(imported.notes));
+  if (request.output.json || request.output.file == kStandardOutput) return;
+  print(study::graph_totals_text(imported.graph));
 }
 
 }  // namespace doppler::app

@@ -8,14 +8,6 @@
 namespace doppler::app {
 namespace {
 
-// Devices, costs and links, all of which a placement file says too.
-void add_known_machine(CLI::App& app, MachineOptions& machine) {
-  add_machine(app, machine);
-  app.get_option("--devices")
-      ->required(false)
-      ->description(std::string(kDevicesHelp) + " (default: those of the placement)");
-}
-
 void add_known_graph(CLI::App& app, std::string& graph) {
   app.add_option("--graph", graph, "Graph file (default: that of the placement)")
       ->type_name("FILE");

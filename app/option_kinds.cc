@@ -128,6 +128,13 @@ void add_machine(CLI::App& app, MachineOptions& machine) {
   add_constraints(app, machine);
 }
 
+void add_known_machine(CLI::App& app, MachineOptions& machine) {
+  add_machine(app, machine);
+  app.get_option("--devices")
+      ->required(false)
+      ->description(std::string(kDevicesHelp) + " (default: those of the placement)");
+}
+
 void add_constraints(CLI::App& app, MachineOptions& machine) {
   constexpr const char* kGroup = "Constraints (patterns: * ? [a-z])";
   // "PATTERN=DEVICE"; names of nodes may hold '=' and ','.

@@ -136,6 +136,8 @@ void add_load(CLI::App& app, import::LoadOptions& load, const std::string& forma
 void add_constraints(CLI::App& app, MachineOptions& machine);
 // All that makes a problem of a graph, the two above included.
 void add_machine(CLI::App& app, MachineOptions& machine);
+// The same where a placement file names the devices.
+void add_known_machine(CLI::App& app, MachineOptions& machine);
 // How a run proceeds.
 void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice);
 void add_objective(CLI::App& app, schedule::Objective& objective);

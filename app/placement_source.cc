@@ -54,7 +54,7 @@ SourcedPlacement PlacementSource::read(const std::string& path,
           fmt::format("{}: was made with measured costs: give their file with --costs", path));
     }
   }
-  import::LoadOptions load = machine_.load;
+  import::LoadOptions& load = sourced.load = machine_.load;
   load_as_placed(path, sourced.graph_path, load);
   const Key key{sourced.graph_path,
                 load.format,

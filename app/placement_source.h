@@ -17,7 +17,8 @@ namespace doppler::app {
 
 struct SourcedPlacement {
   std::string graph_path;
-  std::string devices;  // spec
+  import::LoadOptions load;  // how the graph was read
+  std::string devices;       // spec
   std::shared_ptr<const cost::Problem> problem;
   graph::Constraints demanded;  // beside the graph's own
   schedule::PlacementOrigin origin;

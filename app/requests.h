@@ -221,6 +221,7 @@ struct ExportRequest {
   std::string target;
   MachineOptions machine;  // no devices: those that the placement names
   std::string output;
+  bool json = false;
 };
 struct CompareRequest {
   std::vector<std::string> graphs;

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "doppler/base/units.h"
 #include "doppler/cost/problem.h"
@@ -130,31 +132,81 @@ double largest_capacity(const Problem& problem, NodeId node) {
   return largest;
 }
 
-// What the device must hold at any time: parameters of units that may go nowhere else, and those
-// at home there.
-std::string overfull_device(const Problem& problem) {
-  const graph::Graph& graph = problem.graph();
-  std::vector<std::vector<TensorId>> held(problem.device_count());
+using Devices = std::vector<DeviceId>;
+
+// Sets of devices that something is confined to, but for that of all: those that nodes are allowed
+// on and those where parameters are at home; smallest first.
+std::vector<Devices> confining_sets(const Problem& problem, std::span<const TensorId> parameters) {
+  constexpr std::size_t kMostSets = 1'000;  // whoever forbids at random has others to look at
+  std::set<Devices> sets;
+  for (const TensorId parameter : parameters) {
+    if (problem.home(parameter).valid()) sets.insert(Devices{problem.home(parameter)});
+  }
+  // Nodes of one set share it, and stand together more often than not.
+  const DeviceId* last = nullptr;
+  for (std::size_t v = 0; v < problem.node_count() && sets.size() < kMostSets; ++v) {
+    const auto allowed = problem.allowed_devices(NodeId::of(v));
+    if (std::exchange(last, allowed.data()) == allowed.data()) continue;
+    if (allowed.size() < problem.device_count()) sets.emplace(allowed.begin(), allowed.end());
+  }
+  std::vector<Devices> sorted(sets.begin(), sets.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Devices& x, const Devices& y) { return x.size() < y.size(); });
+  return sorted;
+}
+
+std::vector<TensorId> parameters_of(const graph::Graph& graph) {
+  std::vector<TensorId> parameters;
   for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
     const TensorId tensor = TensorId::of(t);
-    if (graph.role(tensor) != graph::TensorRole::kParameter) continue;
-    if (problem.home(tensor).valid()) held[problem.home(tensor).index()].push_back(tensor);
-    for (const NodeId reader : graph.consumers(tensor)) {
-      const auto devices = problem.allowed_devices(reader);
-      // A parameter with a home reaches others only for a while.
-      if (devices.size() == 1 && !problem.home(tensor).valid()) {
-        held[devices[0].index()].push_back(tensor);
-      }
-    }
+    if (graph.role(tensor) == graph::TensorRole::kParameter) parameters.push_back(tensor);
   }
-  for (std::size_t d = 0; d < held.size(); ++d) {
-    const double capacity = problem.capacity_bytes(DeviceId::of(d));
-    Need need = sum_of(problem, std::move(held[d]));
+  return parameters;
+}
+
+std::string names_of(const Problem& problem, std::span<const DeviceId> devices) {
+  constexpr std::size_t kMostNamed = 8;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kMostNamed, devices.size()); ++i) {
+    names += (i == 0 ? "" : ", ") + problem.topology().device(devices[i]).name;
+  }
+  return names + (devices.size() > kMostNamed ? ", …" : "");
+}
+
+// What the devices of a set must hold at any time: parameters that are read by units which may go
+// nowhere else, and those at home there.
+std::string overfull_devices(const Problem& problem) {
+  const graph::Graph& graph = problem.graph();
+  const std::vector<TensorId> parameters = parameters_of(graph);
+  std::vector<std::uint8_t> inside(problem.device_count());
+  const auto confined = [&](NodeId node) {
+    const auto allowed = problem.allowed_devices(node);
+    return std::all_of(allowed.begin(), allowed.end(),
+                       [&](DeviceId device) { return inside[device.index()] != 0; });
+  };
+  for (const Devices& devices : confining_sets(problem, parameters)) {
+    std::fill(inside.begin(), inside.end(), 0);
+    double capacity = 0.0;
+    for (const DeviceId device : devices) {
+      inside[device.index()] = 1;
+      capacity += problem.capacity_bytes(device);
+    }
+    std::vector<TensorId> held;
+    for (const TensorId tensor : parameters) {
+      const auto readers = graph.consumers(tensor);
+      // A parameter with a home reaches others only for a while.
+      const bool there = problem.home(tensor).valid()
+                             ? inside[problem.home(tensor).index()] != 0
+                             : std::any_of(readers.begin(), readers.end(), confined);
+      if (there) held.push_back(tensor);
+    }
+    Need need = sum_of(problem, std::move(held));
     if (need.bytes <= capacity) continue;
     shrink(problem, capacity, need);
-    const std::string& name = problem.topology().device(DeviceId::of(d)).name;
-    return in_words(problem, need,
-                    fmt::format("on {}, which has {}", name, format_bytes(capacity)));
+    return in_words(
+        problem, need,
+        fmt::format("on {}, which {} {}", names_of(problem, devices),
+                    devices.size() == 1 ? "has" : "together have", format_bytes(capacity)));
   }
   return {};
 }
@@ -200,14 +252,9 @@ std::string overfull_unit(const Problem& problem) {
 
 // Every parameter that is read is somewhere.
 std::string overfull_machine(const Problem& problem) {
-  const graph::Graph& graph = problem.graph();
-  std::vector<TensorId> parameters;
-  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
-    const TensorId tensor = TensorId::of(t);
-    if (graph.role(tensor) == graph::TensorRole::kParameter && !graph.consumers(tensor).empty()) {
-      parameters.push_back(tensor);
-    }
-  }
+  std::vector<TensorId> parameters = parameters_of(problem.graph());
+  std::erase_if(parameters,
+                [&](TensorId tensor) { return problem.graph().consumers(tensor).empty(); });
   double capacity = 0.0;
   for (std::size_t d = 0; d < problem.device_count(); ++d) {
     capacity += problem.capacity_bytes(DeviceId::of(d));
@@ -276,7 +323,7 @@ std::string device_conflict(const Problem& problem, std::uint32_t unit,
 
 std::string memory_conflict(const Problem& problem) {
   if (!problem.memory_can_bind()) return {};
-  for (const auto check : {overfull_device, overfull_unit, overfull_machine}) {
+  for (const auto check : {overfull_devices, overfull_unit, overfull_machine}) {
     if (std::string found = check(problem); !found.empty()) return found;
   }
   return {};

@@ -79,6 +79,12 @@ class ModelWriter {
       exported.notes.push_back(
           fmt::format("{} nodes on constants and shapes alone carry no device", unplaced_));
     }
+    if (replaced_ > 0) {
+      exported.notes.push_back(
+          fmt::format("{} If carries no device: the nodes of its branch were placed, which the "
+                      "annotations of a model cannot say",
+                      replaced_));
+    }
     return exported;
   }
 
@@ -112,11 +118,14 @@ class ModelWriter {
   std::string write_node(import::ProtobufReader reader, std::size_t index) {
     std::string node;
     std::vector<std::string_view> outputs;
+    std::string_view op;
     while (reader.next()) {
       const std::size_t begin = reader.field_offset();
       bool ours = false;  // of an earlier export
       if (reader.field() == 2) {
         outputs.push_back(reader.string());
+      } else if (reader.field() == 4) {
+        op = reader.string();
       } else if (reader.field() == 9 || reader.field() == 10) {
         const std::string_view name = name_of(reader.message());
         ours = name == kLayerKey || name == kPriorityKey || name == kConfiguration;
@@ -127,7 +136,7 @@ class ModelWriter {
     }
     const NodeId placed = read_.node_of.at(index);
     if (!placed.valid()) {
-      ++unplaced_;
+      ++(op == "If" ? replaced_ : unplaced_);
       return node;
     }
     const DeviceId device = source_.placement.device[placed.index()];
@@ -150,7 +159,8 @@ class ModelWriter {
 
   const Source& source_;
   import::OnnxImported read_;
-  std::size_t unplaced_ = 0;
+  std::size_t unplaced_ = 0;  // on constants and shapes alone
+  std::size_t replaced_ = 0;  // by a branch
 };
 
 }  // namespace

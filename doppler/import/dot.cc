@@ -31,6 +31,7 @@ struct Attributes {
   std::optional<std::string> op, label, time_unit;
 
   std::optional<double> duration() const { return time ? time : cost ? cost : weight; }
+  bool has_cost() const { return duration() || flops || bytes_read || bytes_written; }
 };
 
 // A node statement's attributes on top of what was known.
@@ -72,6 +73,9 @@ struct Drawing {
   std::vector<Node> nodes;
   std::vector<Edge> edges;
 };
+
+// What a list of attributes belongs to.
+enum class Owner { kGraph, kNode, kEdge };
 
 class DotParser {
  public:
@@ -116,8 +120,9 @@ class DotParser {
   // What may stand at either end of an edge: a node, or all nodes of a subgraph.
   std::vector<std::uint32_t> parse_endpoint(Scope& scope, int depth);
   std::uint32_t mention(const DotToken& name, Scope& scope);
-  Attributes parse_attributes();
-  void set_attribute(Attributes& attributes, const DotToken& name, const DotToken& value);
+  Attributes parse_attributes(Owner owner);
+  void set_attribute(Attributes& attributes, Owner owner, const DotToken& name,
+                     const DotToken& value);
   double parse_quantity(const DotToken& name, const DotToken& value) const;
   void connect(const std::vector<std::uint32_t>& from, const std::vector<std::uint32_t>& to,
                const Attributes& attributes, std::size_t at);
@@ -159,7 +164,9 @@ void DotParser::parse_statement(Scope& scope, int depth) {
     if (for_nodes || for_edges || first.is_keyword("graph")) {
       lexer_.take();
       if (!lexer_.peek().is("[")) fail_expected("'['");
-      const Attributes attributes = parse_attributes();
+      const Attributes attributes = parse_attributes(for_nodes   ? Owner::kNode
+                                                     : for_edges ? Owner::kEdge
+                                                                 : Owner::kGraph);
       if (for_nodes) overlay(scope.node, attributes);
       if (for_edges) overlay(scope.edge, attributes);
       if (!for_nodes && !for_edges && attributes.time_unit) {
@@ -180,14 +187,14 @@ void DotParser::parse_statement(Scope& scope, int depth) {
   }
   if (!lexer_.peek().is("->")) {
     if (lexer_.peek().is("[") && from.size() == 1 && first.kind == DotToken::Kind::kId) {
-      overlay(drawing_.nodes[from[0]].attributes, parse_attributes());
+      overlay(drawing_.nodes[from[0]].attributes, parse_attributes(Owner::kNode));
     }
     return;
   }
   std::vector<std::vector<std::uint32_t>> chain{std::move(from)};
   while (take_if("->")) chain.push_back(parse_endpoint(scope, depth));
   Attributes attributes = scope.edge;
-  if (lexer_.peek().is("[")) overlay(attributes, parse_attributes());
+  if (lexer_.peek().is("[")) overlay(attributes, parse_attributes(Owner::kEdge));
   for (std::size_t i = 1; i < chain.size(); ++i) {
     connect(chain[i - 1], chain[i], attributes, first.at);
   }
@@ -227,19 +234,23 @@ std::uint32_t DotParser::mention(const DotToken& name, Scope& scope) {
 }
 
 // One or more lists in brackets.
-Attributes DotParser::parse_attributes() {
+Attributes DotParser::parse_attributes(Owner owner) {
   Attributes attributes;
   while (take_if("[")) {
     while (!take_if("]")) {
       const DotToken name = expect_id("an attribute or ']'");
-      if (take_if("=")) set_attribute(attributes, name, expect_id("a value"));
+      if (take_if("=")) set_attribute(attributes, owner, name, expect_id("a value"));
       if (!take_if(",")) take_if(";");
     }
   }
   return attributes;
 }
 
-void DotParser::set_attribute(Attributes& attributes, const DotToken& name, const DotToken& value) {
+void DotParser::set_attribute(Attributes& attributes, Owner owner, const DotToken& name,
+                              const DotToken& value) {
+  if (name.text == "time_unit") attributes.time_unit = value.text;
+  // All else that stands at a graph is Graphviz's, as size="12,12".
+  if (owner == Owner::kGraph) return;
   static constexpr std::pair<std::string_view, std::optional<double> Attributes::*> kQuantities[] =
       {{"time", &Attributes::time},
        {"cost", &Attributes::cost},
@@ -251,11 +262,12 @@ void DotParser::set_attribute(Attributes& attributes, const DotToken& name, cons
        {"bytes_written", &Attributes::bytes_written},
        {"transfer_time", &Attributes::transfer_time}};
   for (const auto& [key, field] : kQuantities) {
-    if (name.text == key) attributes.*field = parse_quantity(name, value);
+    // A size has a meaning here at edges alone, so that at nodes it is whatever others mean by it.
+    const bool is_ours = owner == Owner::kEdge || key != "size";
+    if (is_ours && name.text == key) attributes.*field = parse_quantity(name, value);
   }
   if (name.text == "op") attributes.op = value.text;
   if (name.text == "label") attributes.label = value.text;
-  if (name.text == "time_unit") attributes.time_unit = value.text;
 }
 
 double DotParser::parse_quantity(const DotToken& name, const DotToken& value) const {
@@ -316,7 +328,15 @@ Imported read_dot(const std::string& file, std::string_view text, const ImportOp
   DotParser parser(file, text);
   Drawing drawing = parser.parse();
   if (drawing.name.empty()) drawing.name = file_stem(file);
-  return {.graph = build(file, text, drawing)};
+  Imported imported{.graph = build(file, text, drawing)};
+  const bool has_costs = std::any_of(drawing.nodes.begin(), drawing.nodes.end(),
+                                     [](const Node& node) { return node.attributes.has_cost(); });
+  if (!drawing.nodes.empty() && !has_costs) {
+    imported.notes.push_back(
+        "no node has a time, flops or bytes, which placing needs: 'node [time=1]; edge [time=0]' "
+        "behind the first '{' gives all the same");
+  }
+  return imported;
 }
 
 }  // namespace doppler::import

@@ -107,6 +107,12 @@ class HloReader {
         return add_constant(instruction, prefix);
       case HloKind::kView:
         ++plumbing_;
+        if (instruction.opcode.ends_with("-done") && !instruction.operands.empty()) {
+          const HloShape& shape = computation.instructions[instruction.operands[0]].shape;
+          if (const auto element = hlo_async_result(instruction.opcode, shape)) {
+            return element_leaves(shape, *element, operand(0));
+          }
+        }
         return operand(0);
       case HloKind::kTuple: {
         ++plumbing_;
@@ -152,7 +158,11 @@ class HloReader {
         static_cast<std::size_t>(index[0]) >= shape.elements.size()) {
       return {};
     }
-    const auto element = static_cast<std::size_t>(index[0]);
+    return element_leaves(shape, static_cast<std::size_t>(index[0]), tuple);
+  }
+
+  // REQUIRES: the shape has such an element.
+  static Leaves element_leaves(const HloShape& shape, std::size_t element, const Leaves& tuple) {
     std::size_t begin = 0;
     for (std::size_t i = 0; i < element; ++i) begin += shape.elements[i].leaf_count();
     const std::size_t end = std::min(begin + shape.elements[element].leaf_count(), tuple.size());
@@ -199,8 +209,9 @@ class HloReader {
                                              .operands = operands,
                                              .kept = hlo_has_effect(instruction)});
     const std::vector<bool> passed = passed_through(instruction, shapes.size());
+    const std::vector<bool> made = made_by_start(instruction, shapes.size());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      if (shapes[i]->bits == 0) continue;
+      if (shapes[i]->bits == 0 || !made[i]) continue;
       const Leaves& state =
           instruction.operands.empty() ? results : values[instruction.operands[0]];
       if (passed[i] && i < state.size()) {
@@ -229,6 +240,19 @@ class HloReader {
                   index.size() == 1 && index[0] == static_cast<std::int64_t>(i);
     }
     return passed;
+  }
+
+  // Which arrays of an asynchronous start's tuple it makes: the operands in it are there already.
+  static std::vector<bool> made_by_start(const HloInstruction& instruction, std::size_t leaves) {
+    const HloShape& shape = instruction.shape;
+    const auto result = hlo_async_result(instruction.opcode, shape);
+    std::vector<bool> made(leaves, !result);
+    if (!result) return made;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < *result; ++i) begin += shape.elements[i].leaf_count();
+    std::fill_n(made.begin() + static_cast<std::ptrdiff_t>(begin),
+                shape.elements[*result].leaf_count(), true);
+    return made;
   }
 
   // input_output_alias={ {0}: (3, {}, may-alias), … }: result 0 is written over parameter 3.

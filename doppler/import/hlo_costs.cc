@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "doppler/base/text_position.h"
+#include "doppler/import/hlo_convolution.h"
 
 namespace doppler::import {
 namespace {
@@ -72,12 +73,10 @@ constexpr std::string_view kElementwise[] = {"abs",
                                              "cosh",
                                              "sinh",
                                              "all-reduce",
-                                             "all-reduce-start",
                                              "reduce-scatter"};
 
 // Moves data and computes nothing.
 constexpr std::string_view kMoves[] = {"copy",
-                                       "copy-start",
                                        "transpose",
                                        "concatenate",
                                        "pad",
@@ -87,18 +86,14 @@ constexpr std::string_view kMoves[] = {"copy",
                                        "dynamic-update-slice",
                                        "gather",
                                        "all-gather",
-                                       "all-gather-start",
                                        "all-to-all",
                                        "collective-permute",
-                                       "collective-permute-start",
                                        "collective-broadcast",
                                        "ragged-all-to-all",
                                        "infeed",
                                        "outfeed",
                                        "send",
-                                       "recv",
-                                       "send-done",
-                                       "recv-done"};
+                                       "recv"};
 
 // These read as much as they give, however large what they look into.
 constexpr std::string_view kLookups[] = {"slice", "dynamic-slice", "gather"};
@@ -146,54 +141,15 @@ double dot_flops(const HloShape& lhs, const HloShape& out, std::string_view cont
   return 2.0 * largest_leaf(out) * contracted;
 }
 
-// Each output element sums over the window and the input features of its group. Where the input is
-// spread out by dilation, the zeros between are not multiplied.
-double convolution_flops(const HloInstruction& instruction, const HloShape& kernel,
-                         const HloShape& out) {
-  const std::string_view labels = instruction.attribute("dim_labels");
-  const std::string_view window = instruction.attribute("window");
-  const std::size_t begin = labels.find('_'), end = labels.find("->");
-  double features = 1.0;
-  if (begin != std::string_view::npos && end != std::string_view::npos && begin < end) {
-    const std::size_t at = labels.substr(begin + 1, end - begin - 1).find('i');
-    if (at != std::string_view::npos) features = dim(kernel, static_cast<std::int64_t>(at));
-  }
-  const double dilation = product_of_integers(hlo_field(window, "lhs_dilate"));
-  const double size = product_of_integers(hlo_field(window, "size"));
-  return 2.0 * largest_leaf(out) * std::max(size / dilation, 1.0) * features;
+// The first array of what may be a tuple: vendor libraries give their workspace behind the result.
+const HloShape& first_array(const HloShape& shape) {
+  const HloShape* at = &shape;
+  while (at->tuple && !at->elements.empty()) at = &at->elements.front();
+  return *at;
 }
 
-// What a computation reads of one of its parameters: less than all where every reader looks
-// something up in it or overwrites a part of it in place.
-double bytes_read_of_parameter(const HloComputation& computation, std::uint32_t parameter) {
-  double bytes = 0.0;
-  for (const HloInstruction& reader : computation.instructions) {
-    for (std::size_t i = 0; i < reader.operands.size(); ++i) {
-      if (reader.operands[i] != parameter) continue;
-      if (i == 0 && is_in(reader.opcode, kLookups)) {
-        bytes += reader.shape.bytes();
-      } else if (!(i == 0 && reader.opcode == "dynamic-update-slice")) {
-        return computation.instructions[parameter].shape.bytes();
-      }
-    }
-  }
-  return std::min(bytes, computation.instructions[parameter].shape.bytes());
-}
-
-double bytes_written_by(const HloComputation& computation, std::uint32_t root) {
-  const HloInstruction& instruction = computation.instructions[root];
-  if (instruction.opcode == "dynamic-update-slice") {
-    return operand_shape(computation, instruction, 1).bytes();
-  }
-  if (instruction.opcode != "tuple") return instruction.shape.bytes();
-  double sum = 0.0;
-  for (const std::uint32_t operand : instruction.operands) {
-    const HloInstruction& element = computation.instructions[operand];
-    sum += element.opcode == "dynamic-update-slice" ? operand_shape(computation, element, 1).bytes()
-                                                    : element.shape.bytes();
-  }
-  return sum;
-}
+// Instructions that hand on the data as they are, or nearly so.
+constexpr std::string_view kHandOn[] = {"bitcast", "reshape", "copy", "bitcast-convert"};
 
 }  // namespace
 
@@ -359,6 +315,76 @@ HloCost HloCosts::sum_of(const HloComputation& computation) {
   return sum;
 }
 
+const HloCosts::Uses& HloCosts::uses_of(const HloComputation& computation) {
+  const auto [found, is_new] = uses_.try_emplace(&computation);
+  if (is_new) {
+    found->second.resize(computation.instructions.size());
+    for (std::uint32_t i = 0; i < computation.instructions.size(); ++i) {
+      const auto& operands = computation.instructions[i].operands;
+      for (std::uint32_t k = 0; k < operands.size(); ++k) {
+        found->second[operands[k]].push_back({i, k});
+      }
+    }
+  }
+  return found->second;
+}
+
+// What a computation reads of a value: less than all where every reader looks something up in it or
+// overwrites a part of it in place, such as one layer's weights of a stack.
+double HloCosts::bytes_read_of(const HloComputation& computation, std::uint32_t value, int depth) {
+  const HloInstruction& instruction = computation.instructions[value];
+  const double all = instruction.shape.bytes();
+  constexpr int kMostDepth = 100;  // of views and fusions inside fusions
+  if (value == computation.root || depth > kMostDepth) return all;
+  if (const auto known = bytes_read_.find(&instruction); known != bytes_read_.end()) {
+    return known->second;
+  }
+  double bytes = 0.0;
+  for (const Use& use : uses_of(computation)[value]) {
+    const HloInstruction& reader = computation.instructions[use.reader];
+    const HloComputation* fused = reader.opcode == "fusion" ? callee(reader, "calls") : nullptr;
+    if (use.operand == 0 && is_in(reader.opcode, kLookups)) {
+      bytes += reader.shape.bytes();
+    } else if (use.operand == 0 && reader.opcode == "dynamic-update-slice") {
+      continue;
+    } else if (is_in(reader.opcode, kHandOn)) {
+      bytes += bytes_read_of(computation, use.reader, depth + 1);
+    } else if (fused != nullptr && use.operand < fused->parameters.size()) {
+      bytes += bytes_read_of(*fused, fused->parameters[use.operand], depth + 1);
+    } else {
+      bytes = all;
+    }
+    if (bytes >= all) break;
+  }
+  // Below the deepest level all counts; who asks first from nearer by may keep such a value.
+  return bytes_read_[&instruction] = std::min(bytes, all);
+}
+
+namespace {
+
+// Of one array: a part where it is overwritten in place, by whatever shape it is called afterwards.
+double bytes_written_as(const HloComputation& computation, std::uint32_t value) {
+  const double all = computation.instructions[value].shape.bytes();
+  while (computation.instructions[value].opcode != "copy" &&
+         is_in(computation.instructions[value].opcode, kHandOn) &&
+         !computation.instructions[value].operands.empty()) {
+    value = computation.instructions[value].operands[0];
+  }
+  const HloInstruction& instruction = computation.instructions[value];
+  if (instruction.opcode != "dynamic-update-slice") return all;
+  return std::min(all, operand_shape(computation, instruction, 1).bytes());
+}
+
+double bytes_written_by(const HloComputation& computation) {
+  const HloInstruction& root = computation.instructions[computation.root];
+  if (root.opcode != "tuple") return bytes_written_as(computation, computation.root);
+  double sum = 0.0;
+  for (const std::uint32_t operand : root.operands) sum += bytes_written_as(computation, operand);
+  return sum;
+}
+
+}  // namespace
+
 // Only what comes in and goes out moves through memory.
 HloCost HloCosts::fusion(const HloComputation&, const HloInstruction& instruction) {
   const HloComputation* body = callee(instruction, "calls");
@@ -366,24 +392,28 @@ HloCost HloCosts::fusion(const HloComputation&, const HloInstruction& instructio
   HloCost result = sum_of(*body);
   result.bytes_read = 0.0;
   for (const std::uint32_t parameter : body->parameters) {
-    result.bytes_read += bytes_read_of_parameter(*body, parameter);
+    result.bytes_read += bytes_read_of(*body, parameter, 0);
   }
-  result.bytes_written = bytes_written_by(*body, body->root);
+  result.bytes_written = bytes_written_by(*body);
   return result;
 }
 
 // Products by vendor libraries are known by their targets; others count one flop per element.
-HloCost HloCosts::custom_call(const HloComputation& computation,
-                              const HloInstruction& instruction) {
+HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstruction& instruction,
+                              const HloShape& results) {
   HloCost result;
   const std::string_view target = instruction.attribute("custom_call_target");
   const HloShape& lhs = operand_shape(computation, instruction, 0);
   const HloShape& rhs = operand_shape(computation, instruction, 1);
+  const HloShape& out = first_array(results);
   const auto has = [&](std::string_view part) {
     return target.find(part) != std::string_view::npos;
   };
-  if (has("conv") && !instruction.attribute("window").empty()) {
-    result.flops = convolution_flops(instruction, rhs, instruction.shape);
+  if (has("conv") && !instruction.attribute("window").empty() &&
+      !instruction.attribute("dim_labels").empty()) {
+    result.flops = has("BackwardFilter")  ? hlo_convolution_gradient_flops(instruction, rhs, out)
+                   : has("BackwardInput") ? hlo_convolution_gradient_flops(instruction, lhs, rhs)
+                                          : hlo_convolution_flops(instruction, lhs, rhs, out);
     result.product = true;
   } else if (has("gemm") || has("matmul")) {
     const std::string_view config = instruction.attribute("backend_config");
@@ -395,11 +425,11 @@ HloCost HloCosts::custom_call(const HloComputation& computation,
     }
     if (hlo_integers(contracting).empty()) {
       // |A| = mk, |B| = kn and |C| = mn give k.
-      const double out = std::max(largest_leaf(instruction.shape), 1.0);
-      const double k = std::sqrt(lhs.element_count() * rhs.element_count() / out);
-      result.flops = 2.0 * out * k;
+      const double elements = std::max(out.element_count(), 1.0);
+      const double k = std::sqrt(lhs.element_count() * rhs.element_count() / elements);
+      result.flops = 2.0 * elements * k;
     } else {
-      result.flops = dot_flops(lhs, instruction.shape, contracting);
+      result.flops = dot_flops(lhs, out, contracting);
     }
     result.product = true;
   } else if (has("attn") || has("fmha")) {
@@ -414,18 +444,20 @@ HloCost HloCosts::custom_call(const HloComputation& computation,
     result.product = true;
   } else {
     ++without_rule_[fmt::format("custom-call {}", target)];
-    result.flops = largest_leaf(instruction.shape);
+    result.flops = largest_leaf(results);
   }
   return result;
 }
 
 HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& instruction) {
-  const std::string_view opcode = instruction.opcode;
-  const HloShape& out = instruction.shape;
+  const std::string_view opcode = hlo_without_phase(instruction.opcode);
+  const std::optional<std::size_t> result_at =
+      hlo_async_result(instruction.opcode, instruction.shape);
+  const HloShape& out = result_at ? instruction.shape.elements[*result_at] : instruction.shape;
   const HloShape& first = operand_shape(computation, instruction, 0);
   if (opcode == "fusion") return fusion(computation, instruction);
   HloCost result;
-  if (opcode == "call" || opcode == "async-start") {
+  if (opcode == "call" || opcode == "async") {
     for (const std::uint32_t called : callees(instruction))
       result.add(sum_of(module_.computations[called]));
     return result;
@@ -458,7 +490,8 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
     result.flops = dot_flops(first, out, instruction.attribute("lhs_contracting_dims"));
     result.product = true;
   } else if (opcode == "convolution") {
-    result.flops = convolution_flops(instruction, operand_shape(computation, instruction, 1), out);
+    result.flops =
+        hlo_convolution_flops(instruction, first, operand_shape(computation, instruction, 1), out);
     result.product = true;
   } else if (opcode == "reduce") {
     result.flops = first.element_count() * body_flops(instruction);
@@ -487,7 +520,7 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
   } else if (opcode == "triangular-solve") {
     result.flops = elements * dim(first, static_cast<std::int64_t>(first.dims.size()) - 1);
   } else if (opcode == "custom-call") {
-    result = custom_call(computation, instruction);
+    result = custom_call(computation, instruction, out);
   } else {
     ++without_rule_[std::string(opcode)];
     result.flops = elements;
@@ -499,6 +532,13 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
     return result;
   }
   result.bytes_written = out.bytes();
+  // Vendor libraries give their workspace, bytes in a row, behind their results.
+  if (opcode == "custom-call" && result.product && out.tuple && out.elements.size() > 1) {
+    const HloShape& last = out.elements.back();
+    if (!last.tuple && last.bits == 8 && last.dims.size() == 1) {
+      result.bytes_written -= last.bytes();
+    }
+  }
   if (is_in(opcode, kLookups)) {
     result.bytes_read = out.bytes();
     return result;

@@ -44,6 +44,13 @@ bool hlo_foldable(const HloInstruction& instruction);
 // True for work that must happen even where nobody reads its result.
 bool hlo_has_effect(const HloInstruction& instruction);
 bool hlo_is_collective(std::string_view opcode);
+// "all-gather" of "all-gather-start", "-update" and "-done"; "async" of those that name a
+// computation.
+std::string_view hlo_without_phase(std::string_view opcode);
+// Asynchronous operations hand a tuple from their start to their done, (operands, result, …), or
+// (result, operand, …) for a copy. Which element of such a shape is the result; nothing where all
+// of it is.
+std::optional<std::size_t> hlo_async_result(std::string_view opcode, const HloShape& shape);
 
 class HloCosts {
  public:
@@ -75,14 +82,26 @@ class HloCosts {
   std::vector<std::uint32_t> callees(const HloInstruction& instruction) const;
   HloCost sum_of(const HloComputation& computation);
   HloCost fusion(const HloComputation& computation, const HloInstruction& instruction);
-  HloCost custom_call(const HloComputation& computation, const HloInstruction& instruction);
+  // `results`: its shape, less what an asynchronous start puts around it.
+  HloCost custom_call(const HloComputation& computation, const HloInstruction& instruction,
+                      const HloShape& results);
   double body_flops(const HloInstruction& instruction);
+
+  // Who reads an instruction, and as which operand; by instruction.
+  struct Use {
+    std::uint32_t reader, operand;
+  };
+  using Uses = std::vector<std::vector<Use>>;
+  const Uses& uses_of(const HloComputation& computation);
+  double bytes_read_of(const HloComputation& computation, std::uint32_t value, int depth);
 
   const std::string& file_;
   std::string_view text_;
   const HloModule& module_;
   std::unordered_map<std::string_view, std::uint32_t> by_name_;
   std::vector<Memo> sums_;  // of each computation
+  std::unordered_map<const HloComputation*, Uses> uses_;
+  std::unordered_map<const HloInstruction*, double> bytes_read_;
   std::map<std::string, std::size_t> without_rule_;
   std::size_t loops_without_count_ = 0;
 };

@@ -30,12 +30,7 @@ constexpr std::string_view kNeverFolded[] = {"rng",
                                              "while",
                                              "conditional",
                                              "fusion",
-                                             "async-start"};
-
-std::string_view without_suffix(std::string_view opcode, std::string_view suffix) {
-  if (opcode.ends_with(suffix)) opcode.remove_suffix(suffix.size());
-  return opcode;
-}
+                                             "async"};
 
 // Custom calls that carry a sharding or a marker through the program.
 bool is_marker(const HloInstruction& instruction) {
@@ -53,8 +48,26 @@ bool is_marker(const HloInstruction& instruction) {
 
 }  // namespace
 
+std::string_view hlo_without_phase(std::string_view opcode) {
+  for (const std::string_view phase : {"-start", "-update", "-done"}) {
+    if (opcode.ends_with(phase)) return opcode.substr(0, opcode.size() - phase.size());
+  }
+  return opcode;
+}
+
+std::optional<std::size_t> hlo_async_result(std::string_view opcode, const HloShape& shape) {
+  const std::string_view operation = hlo_without_phase(opcode);
+  // An all-reduce of several arrays gives a tuple of just these, a done recv its data and a token.
+  if (operation == opcode || operation == "all-reduce" || operation == "send" ||
+      operation == "recv") {
+    return std::nullopt;
+  }
+  if (!shape.tuple || shape.elements.size() < 2) return std::nullopt;
+  return operation == "copy" ? 0 : 1;
+}
+
 bool hlo_is_collective(std::string_view opcode) {
-  return is_in(without_suffix(opcode, "-start"), kCollectives);
+  return is_in(hlo_without_phase(opcode), kCollectives);
 }
 
 HloKind hlo_kind(const HloInstruction& instruction) {
@@ -67,7 +80,7 @@ HloKind hlo_kind(const HloInstruction& instruction) {
   if (is_in(opcode, kGenerated)) return HloKind::kGenerated;
   if (is_in(opcode, kViews)) return HloKind::kView;
   if (opcode.ends_with("-done") && !is_in(opcode, kEffects)) return HloKind::kView;
-  if (opcode == "async-update") return HloKind::kView;
+  if (opcode.ends_with("-update") && hlo_without_phase(opcode) != opcode) return HloKind::kView;
   if (opcode == "custom-call" && is_marker(instruction)) return HloKind::kView;
   return HloKind::kWork;
 }
@@ -78,8 +91,8 @@ bool hlo_has_effect(const HloInstruction& instruction) {
 }
 
 bool hlo_foldable(const HloInstruction& instruction) {
-  return !is_in(instruction.opcode, kNeverFolded) && !hlo_has_effect(instruction) &&
-         !hlo_is_collective(instruction.opcode);
+  return !is_in(hlo_without_phase(instruction.opcode), kNeverFolded) &&
+         !hlo_has_effect(instruction) && !hlo_is_collective(instruction.opcode);
 }
 
 }  // namespace doppler::import

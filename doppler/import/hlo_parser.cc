@@ -57,6 +57,7 @@ class HloParser {
     parse_header_attributes();
     bool has_entry = false;
     while (skip_space(), at_ < text_.size()) {
+      if (skip_table()) continue;
       const bool entry = take_word("ENTRY");
       if (entry && has_entry) fail(at_, "a second ENTRY computation");
       if (entry) module_.entry = static_cast<std::uint32_t>(module_.computations.size());
@@ -166,6 +167,27 @@ class HloParser {
     if (!open.empty()) fail(begin, "the file ends inside brackets that open here");
   }
 
+  // Where instructions come from in the source, one of four tables of numbered lines:
+  //   FileNames
+  //   1 "model.py"
+  bool skip_table() {
+    const std::size_t begin = at_;
+    if (!take_word("FileNames") && !take_word("FunctionNames") && !take_word("FileLocations") &&
+        !take_word("StackFrames")) {
+      return false;
+    }
+    skip_space();
+    if (peek() == '(' || peek() == '{') {  // a computation of that name
+      at_ = begin;
+      return false;
+    }
+    while (peek() >= '0' && peek() <= '9') {
+      skip_balanced("\n");
+      skip_space();
+    }
+    return true;
+  }
+
   // On the line of "HloModule name": , key=value, key=value …
   void parse_header_attributes() {
     while (skip_blanks(), peek() == ',') {
@@ -249,7 +271,7 @@ class HloParser {
       std::string_view attributes[2];
     };
     static constexpr Need kNeeds[] = {{"dot", 2, {}},
-                                      {"convolution", 2, {}},
+                                      {"convolution", 2, {"dim_labels"}},
                                       {"get-tuple-element", 1, {"index"}},
                                       {"while", 1, {"condition", "body"}},
                                       {"fusion", 0, {"calls"}},

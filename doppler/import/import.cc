@@ -125,12 +125,10 @@ Imported parse(const std::string& file, std::string_view bytes, const LoadOption
   return imported;
 }
 
-Imported load(const std::string& path, const LoadOptions& options) {
-  if (!options.format.empty()) format_by_name(options.format);  // a slip shows at once
-  const std::string bytes = read_file(path);
-  if (!is_packed(bytes)) return parse(path, bytes, options);
+GraphFile unpack_graph(const std::string& path, std::string bytes, const LoadOptions& options) {
+  if (!is_packed(bytes)) return {.name = path, .bytes = std::move(bytes)};
   std::vector<Unpacked> members = unpack(path, bytes);
-  // Of several the largest that is a graph; the rest (licences, other ranks) are named.
+  // The rest are licences, or other ranks.
   std::stable_sort(members.begin(), members.end(), [](const Unpacked& a, const Unpacked& b) {
     return a.bytes.size() > b.bytes.size();
   });
@@ -144,7 +142,7 @@ Imported load(const std::string& path, const LoadOptions& options) {
   };
   auto taken = std::find_if(members.begin(), members.end(), is_graph);
   if (taken == members.end()) taken = members.begin();  // whose error tells what is read
-  Imported imported = parse(taken->name, taken->bytes, options);
+  GraphFile file{.name = taken->name, .bytes = std::move(taken->bytes)};
   if (members.size() > 1) {
     std::string others;
     std::size_t named = 0;
@@ -154,11 +152,21 @@ Imported load(const std::string& path, const LoadOptions& options) {
       if (++named <= kMostNamed) others += (named > 1 ? ", " : "") + member.name;
     }
     if (named > kMostNamed) others += fmt::format(" and {} more", named - kMostNamed);
-    imported.notes.insert(imported.notes.begin(),
-                          fmt::format("{} is the largest graph in the archive and was taken; left "
-                                      "out: {}",
-                                      taken->name, others));
+    file.notes.push_back(fmt::format(
+        "{} is the largest graph in the archive and was taken; left out: {}", file.name, others));
   }
+  return file;
+}
+
+GraphFile read_graph_file(const std::string& path, const LoadOptions& options) {
+  return unpack_graph(path, read_file(path), options);
+}
+
+Imported load(const std::string& path, const LoadOptions& options) {
+  if (!options.format.empty()) format_by_name(options.format);  // a slip shows at once
+  const GraphFile file = read_graph_file(path, options);
+  Imported imported = parse(file.name, file.bytes, options);
+  imported.notes.insert(imported.notes.begin(), file.notes.begin(), file.notes.end());
   return imported;
 }
 

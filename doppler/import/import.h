@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "doppler/graph/graph.h"
 #include "doppler/import/content.h"
@@ -40,6 +41,17 @@ struct LoadOptions {
   std::string format = {};  // by name; empty: as recognised
   ImportOptions import = {};
 };
+
+// A file's content, unpacked (archive.h): of several that it packs the largest that is a graph.
+struct GraphFile {
+  std::string name;  // the path, and inside it where it was packed
+  std::string bytes;
+  std::vector<std::string> notes = {};  // what was left out
+};
+// Throws InputError where the file cannot be read or unpacked.
+GraphFile read_graph_file(const std::string& path, const LoadOptions& options = {});
+// The same of the file's bytes.
+GraphFile unpack_graph(const std::string& path, std::string bytes, const LoadOptions& options = {});
 
 // Reads a file, also one that is packed (archive.h). A graph that has no name of its own is named
 // after the file. Throws InputError with the file and, where it has one, the place.

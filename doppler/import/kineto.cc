@@ -50,9 +50,11 @@ class KinetoReader {
     }
     reader_.finish();
     nest();
-    const std::size_t unclaimed = give_gpu_time();
-    const std::size_t all = ops_.size();
+    std::vector<Event> unclaimed = give_gpu_time();
+    const std::size_t all = ops_.size(), alone = unclaimed.size();
     keep();
+    const std::size_t left_out = all - ops_.size();
+    add_unclaimed(std::move(unclaimed));
     if (ops_.empty())
       reader_.fail_at(0, "a trace without operators (events of 'cpu_op' or 'kernel')");
     add_nodes();
@@ -60,13 +62,14 @@ class KinetoReader {
     auto& notes = imported.notes;
     notes.push_back(
         "the trace has no tensors: ops of one thread are taken to need each other in their order");
-    if (ops_.size() < all) {
-      notes.push_back(fmt::format("{} of {} ops only call others{} and are left out",
-                                  all - ops_.size(), all,
+    if (left_out > 0) {
+      notes.push_back(fmt::format("{} of {} ops only call others{} and are left out", left_out, all,
                                   gpu_.empty() ? "" : " or start nothing on a GPU"));
     }
-    if (unclaimed > 0) {
-      notes.push_back(fmt::format("{} GPU events belong to no op and are left out", unclaimed));
+    if (alone > 0) {
+      notes.push_back(fmt::format(
+          "{} GPU events belong to no op (as those of CUDA graphs): each is an op of its own",
+          alone));
     }
     if (unsized_ > 0) {
       notes.push_back(fmt::format(
@@ -191,8 +194,8 @@ class KinetoReader {
   }
 
   // Gives what ran on a GPU to the op that started it: the one that it names, or the innermost
-  // around the call with the same correlation. Returns how many found none.
-  std::size_t give_gpu_time() {
+  // around the call with the same correlation. Returns what found none.
+  std::vector<Event> give_gpu_time() {
     std::unordered_map<double, std::size_t> by_external, by_call;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       if (ops_[i].external) by_external[*ops_[i].external] = i;  // the innermost comes last
@@ -200,7 +203,7 @@ class KinetoReader {
     for (const Event& call : calls_) {
       if (const auto op = innermost(call)) by_call.emplace(*call.correlation, *op);
     }
-    std::size_t unclaimed = 0;
+    std::vector<Event> unclaimed;
     for (const Event& event : gpu_) {
       std::optional<std::size_t> op;
       if (event.external) {
@@ -214,7 +217,7 @@ class KinetoReader {
         }
       }
       if (!op) {
-        ++unclaimed;
+        unclaimed.push_back(event);
         continue;
       }
       ops_[*op].launches = true;
@@ -240,16 +243,37 @@ class KinetoReader {
   }
 
   void keep() {
-    const bool on_gpu =
-        std::any_of(ops_.begin(), ops_.end(), [](const Event& op) { return op.launches; });
-    if (ops_.empty()) {  // a trace of kernels alone
-      ops_ = gpu_;
-      std::stable_sort(ops_.begin(), ops_.end(), [](const Event& a, const Event& b) {
-        return a.thread != b.thread ? a.thread < b.thread : a.start < b.start;
-      });
-      return;
-    }
+    const bool on_gpu = !gpu_.empty();
     std::erase_if(ops_, [&](const Event& op) { return on_gpu ? !op.launches : op.calls; });
+  }
+
+  // What ran on a GPU for no op becomes one: of the thread that launched it, at the time of that
+  // call, so that it stays between the ops before and after. Where the trace has no such call, or
+  // no other ops, it is one of its stream.
+  void add_unclaimed(std::vector<Event> unclaimed) {
+    if (unclaimed.empty()) return;
+    std::unordered_map<double, const Event*> by_correlation;
+    if (!ops_.empty()) {
+      for (const Event& call : calls_) by_correlation.emplace(*call.correlation, &call);
+    }
+    // A call may launch many, as a CUDA graph does: those in the order in which they ran.
+    std::stable_sort(unclaimed.begin(), unclaimed.end(),
+                     [](const Event& a, const Event& b) { return a.start < b.start; });
+    for (Event& event : unclaimed) {
+      event.launches = true;
+      event.gpu_micros = event.micros;
+      const auto call =
+          event.correlation ? by_correlation.find(*event.correlation) : by_correlation.end();
+      if (call != by_correlation.end()) {
+        event.thread = call->second->thread;
+        event.start = call->second->start;
+        event.micros = call->second->micros;
+      }
+      ops_.push_back(std::move(event));
+    }
+    std::stable_sort(ops_.begin(), ops_.end(), [](const Event& a, const Event& b) {
+      return a.thread != b.thread ? a.thread < b.thread : a.start < b.start;
+    });
   }
 
   // Chains, one for each thread; a thread begins after what had ended by then.

@@ -6,7 +6,7 @@
 
 namespace doppler::import {
 
-std::int64_t default_dimension(std::string_view name) {
+std::optional<std::int64_t> default_dimension(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -16,7 +16,8 @@ std::int64_t default_dimension(std::string_view name) {
     return kDefaultSequence;
   }
   if (has("height") || has("width")) return kDefaultImageSide;
-  return 1;
+  if (has("batch")) return 1;
+  return std::nullopt;
 }
 
 }  // namespace doppler::import

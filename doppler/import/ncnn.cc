@@ -31,7 +31,7 @@ class NcnnReader {
     for (std::size_t i = 0; i < model_.layers.size(); ++i) add_layer(i);
     // What no layer reads is what the model gives.
     for (std::size_t blob = 0; blob < model_.blobs.size(); ++blob) {
-      if (first_reader_[blob] == kNoReader) graph_.mark_output(tensors_[blob]);
+      if (!is_read_[blob]) graph_.mark_output(tensors_[blob]);
     }
     try {
       Imported imported{std::move(graph_).build(file_stem(file_)).graph, std::nullopt, {}};
@@ -43,13 +43,25 @@ class NcnnReader {
   }
 
  private:
-  static constexpr std::uint32_t kNoReader = 0xffffffffu;
-
+  // Which blobs are read, and what the layers behind each ask of its sizes. From the last layer to
+  // the first: of several readers that ask, the first counts.
   void find_readers() {
-    first_reader_.assign(model_.blobs.size(), kNoReader);
+    is_read_.assign(model_.blobs.size(), false);
+    wanted_.assign(model_.blobs.size(), kNcnnNothingWanted);
     for (std::size_t i = model_.layers.size(); i-- > 0;) {
-      for (const std::uint32_t blob : model_.layers[i].inputs) {
-        first_reader_[blob] = static_cast<std::uint32_t>(i);
+      const NcnnLayer& layer = model_.layers[i];
+      // Of several results (Split) the last goes to the first reader, as converters write it.
+      NcnnShape wanted_result = kNcnnNothingWanted;
+      for (const std::uint32_t blob : layer.outputs) {
+        if (wanted_[blob].rank > 0) wanted_result = wanted_[blob];
+      }
+      const NcnnShape wanted = ncnn_wanted_input(layer, wanted_result);
+      // Inputs behind the first are masks, positions and the like, except where all are alike.
+      const bool alike = layer.type == "BinaryOp" || layer.type == "Eltwise";
+      for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
+        const std::uint32_t blob = layer.inputs[k];
+        is_read_[blob] = true;
+        if (wanted.rank > 0 && (k == 0 || alike)) wanted_[blob] = wanted;
       }
     }
   }
@@ -116,7 +128,7 @@ class NcnnReader {
   void complete(std::uint32_t blob, NcnnShape& shape) {
     const std::string_view name = model_.blobs[blob];
     if (shape.rank == 0) {
-      const NcnnShape wanted = wanted_of(blob);
+      const NcnnShape& wanted = wanted_[blob];
       shape = {wanted.rank == 0 ? 1 : wanted.rank, 1, 1, 1, 1};
       shape.w = wanted.w > 0 ? wanted.w : shape.rank == 3 ? kDefaultImageSide : 1;
       if (shape.rank == 2) shape.h = kDefaultSequence;
@@ -137,20 +149,6 @@ class NcnnReader {
     bind("h", shape.h, 2);
     bind("c", shape.c, 3);
     bind("d", shape.d, 4);
-  }
-
-  NcnnShape wanted_of(std::uint32_t blob) const {
-    // Views pass the blob on; a few steps are enough to reach a layer with weights.
-    for (int steps = 0; steps < 8; ++steps) {
-      const std::uint32_t reader = first_reader_[blob];
-      if (reader == kNoReader) break;
-      const NcnnLayer& layer = model_.layers[reader];
-      const NcnnShape wanted = ncnn_wanted_input(layer);
-      if (wanted.rank > 0) return wanted;
-      if (layer.type != "Split" || layer.outputs.empty()) break;
-      blob = layer.outputs.back();
-    }
-    return {0, 0, 0, 0, 0};
   }
 
   std::vector<std::string> notes() const {
@@ -193,7 +191,8 @@ class NcnnReader {
   ModelGraph graph_;
   std::vector<NcnnShape> shapes_;            // of each blob
   std::vector<ModelGraph::Tensor> tensors_;  // of each blob
-  std::vector<std::uint32_t> first_reader_;  // layer, of each blob
+  std::vector<bool> is_read_;                // of each blob
+  std::vector<NcnnShape> wanted_;            // of each blob
   std::vector<std::uint32_t> guessed_;       // input blobs
   std::map<std::string, std::size_t> unknown_types_;
   std::size_t views_ = 0;

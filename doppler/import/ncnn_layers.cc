@@ -64,6 +64,7 @@ constexpr LayerRule kRules[] = {
     {"Padding", kCompute, ncnn_shapes::padding, ncnn_costs::copy},
     {"PixelShuffle", kCompute, ncnn_shapes::pixel_shuffle, ncnn_costs::copy},
     {"Reorg", kCompute, ncnn_shapes::reorg, ncnn_costs::copy},
+    {"YoloV5Focus", kCompute, ncnn_shapes::reorg, ncnn_costs::copy},  // not ncnn's own, but common
     {"ShuffleChannel", kCompute, nullptr, ncnn_costs::copy},
     {"Interp", kCompute, ncnn_shapes::interp, ncnn_costs::elementwise<8>},
     {"Reduction", kCompute, ncnn_shapes::reduction, ncnn_costs::elementwise<1>},
@@ -124,6 +125,23 @@ const LayerRule* rule_of(std::string_view type) {
   return found == std::end(kRules) ? nullptr : found;
 }
 
+// What a layer without weights must be given for its result to be as wanted.
+NcnnShape wanted_before(const NcnnLayer& layer, NcnnShape wanted) {
+  const LayerRule* rule = rule_of(layer.type);
+  if (rule == nullptr || rule->shapes == nullptr) return wanted;
+  if (layer.type == "BinaryOp" || layer.type == "Eltwise") return wanted;
+  // Of images: channels mostly stay as they are, and the sides are guessed in any case.
+  for (const std::string_view type : {"Padding", "Crop", "Interp"}) {
+    if (layer.type == type) return wanted.rank == 3 ? wanted : kNcnnNothingWanted;
+  }
+  if ((layer.type == "Reorg" || layer.type == "YoloV5Focus") && wanted.rank == 3) {
+    const std::int64_t side = ncnn_block_side(layer);
+    wanted.c /= side * side;
+    return wanted;
+  }
+  return kNcnnNothingWanted;
+}
+
 }  // namespace
 
 double NcnnShape::elements() const {
@@ -182,15 +200,18 @@ NcnnCost ncnn_cost(const NcnnLayer& layer, std::span<const NcnnShape> inputs,
   return rule == nullptr ? NcnnCost{outputs[0].elements()} : rule->cost(layer, inputs, outputs);
 }
 
-NcnnShape ncnn_wanted_input(const NcnnLayer& layer) {
+NcnnShape ncnn_wanted_input(const NcnnLayer& layer, const NcnnShape& wanted_result) {
   const NcnnParams& p = layer.params;
   const auto ratio = [](double a, double b) { return b > 0 ? bounded_ncnn_size(a / b) : 0; };
-  NcnnShape wanted{0, 0, 0, 0, 0};
+  NcnnShape wanted = kNcnnNothingWanted;
   const double outputs = p.number(0, 0.0);
-  if (layer.type == "Convolution") {
+  if (layer.type == "Convolution" || layer.type == "ConvolutionDepthWise") {
     const double window = p.number(1, 1.0) * p.number(11, p.number(1, 1.0));
+    // Every output sees the channels of its group only.
+    const double groups =
+        layer.type == "ConvolutionDepthWise" ? std::max(p.number(7, 1.0), 1.0) : 1.0;
     wanted.rank = 3;
-    wanted.c = ratio(p.number(6, 0.0), outputs * window);
+    wanted.c = ratio(p.number(6, 0.0) * groups, outputs * window);
   } else if (layer.type == "InnerProduct") {
     wanted.rank = 1;
     wanted.w = ratio(p.number(2, 0.0), outputs);
@@ -203,7 +224,7 @@ NcnnShape ncnn_wanted_input(const NcnnLayer& layer) {
   } else if (layer.type == "Embed") {
     wanted.rank = 1;
   }
-  return wanted;
+  return wanted.rank > 0 ? wanted : wanted_before(layer, wanted_result);
 }
 
 }  // namespace doppler::import

@@ -47,7 +47,11 @@ std::vector<NcnnShape> ncnn_output_shapes(const NcnnLayer& layer,
 NcnnCost ncnn_cost(const NcnnLayer& layer, std::span<const NcnnShape> inputs,
                    std::span<const NcnnShape> outputs);
 
-// The sizes that the layer's weights ask of its first input; 0 where they ask for none.
-NcnnShape ncnn_wanted_input(const NcnnLayer& layer);
+// What is asked of a blob whose sizes nobody knows: rank 0 for nothing, a size of 0 for any.
+inline constexpr NcnnShape kNcnnNothingWanted{0, 0, 0, 0, 0};
+
+// The sizes that the layer's weights ask of its first input. Where it has none that do, and the
+// input's sizes follow from the result's, by what is asked of that.
+NcnnShape ncnn_wanted_input(const NcnnLayer& layer, const NcnnShape& wanted_result);
 
 }  // namespace doppler::import

@@ -25,6 +25,10 @@ struct NcnnProduct {
 };
 NcnnProduct ncnn_gemm_sizes(const NcnnParams& params, NcnnInputs inputs);
 
+// The side of the blocks of pixels that become channels (Reorg, YoloV5Focus), or the other way
+// round (PixelShuffle).
+std::int64_t ncnn_block_side(const NcnnLayer& layer);
+
 // Shapes of the outputs. REQUIRES of all: the layer has an input.
 namespace ncnn_shapes {
 std::vector<NcnnShape> convolution(const NcnnLayer& layer, NcnnInputs in);

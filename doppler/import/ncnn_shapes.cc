@@ -75,7 +75,7 @@ struct ConvolutionWindows {
 
 // Blocks of side x side pixels become channels, or the other way round.
 Shapes pixels(const NcnnLayer& layer, Inputs in, bool into_channels) {
-  const std::int64_t side = std::clamp<std::int64_t>(layer.params.integer(0, 1), 1, 1 << 15);
+  const std::int64_t side = ncnn_block_side(layer);
   NcnnShape out = in[0];
   const auto larger = [&](std::int64_t size, std::int64_t factor) {
     return bounded(static_cast<double>(size) * static_cast<double>(factor));
@@ -106,6 +106,11 @@ NcnnProduct ncnn_gemm_sizes(const NcnnParams& p, Inputs in) {
     if (constant_a) sizes.k = transposed_b ? b.w : rows(b);
   }
   return sizes;
+}
+
+std::int64_t ncnn_block_side(const NcnnLayer& layer) {
+  if (layer.type == "YoloV5Focus") return 2;  // has no parameters
+  return std::clamp<std::int64_t>(layer.params.integer(0, 1), 1, 1 << 15);
 }
 
 namespace ncnn_shapes {

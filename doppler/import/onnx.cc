@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <queue>
 #include <unordered_map>
 #include <utility>
@@ -74,6 +75,9 @@ class OnnxReader {
     Scope scope;
     enter(graph, scope);
     for (const OnnxValueInfo& input : graph.inputs) {
+      if (!scope.names.contains(input.name)) notes_.see_input(input);
+    }
+    for (const OnnxValueInfo& input : graph.inputs) {
       if (scope.names.contains(input.name)) continue;  // an initializer's default
       OnnxFacts facts{input.type, notes_.bind(input), std::nullopt, false};
       if (!facts.shape) facts.shape = notes_.shapeless_input(input.name);
@@ -129,9 +133,8 @@ class OnnxReader {
 
   void enter(const OnnxGraph& graph, Scope& scope) {
     for (const OnnxTensor& tensor : graph.initializers) {
-      add_value(scope, tensor.name, {tensor.type, tensor.dims, tensor.values, true});
-      if (tensor.stored_bytes > 0.0)
-        sparse_bytes_[static_cast<std::uint32_t>(values_.size() - 1)] = tensor.stored_bytes;
+      add_value(scope, tensor.name,
+                {tensor.type, tensor.dims, tensor.values, true, tensor.stored_bytes});
     }
     for (const OnnxValueInfo& value : graph.values) scope.declared[value.name] = &value;
     for (const OnnxValueInfo& value : graph.outputs) scope.declared[value.name] = &value;
@@ -226,10 +229,11 @@ class OnnxReader {
                   }));
     if (constant) {
       notes_.count_folded();
+      const double stored = keeps_storage(op) ? op.input(0).bytes() : 0.0;
       for (std::size_t i = 0; i < node.outputs.size(); ++i) {
         OnnxOp::Output& output = op.outputs[i];
         add_value(scope, node.outputs[i],
-                  {output.type, output.shape, std::move(output.data), true});
+                  {output.type, output.shape, std::move(output.data), true, i == 0 ? stored : 0.0});
       }
       return;
     }
@@ -269,6 +273,12 @@ class OnnxReader {
     return !node.op.starts_with("Random") && node.op != "Multinomial" && node.op != "Bernoulli";
   }
 
+  // Whether a folded result takes the room of the first input: the same data in another shape or
+  // order, or weights that stay packed until they are used.
+  static bool keeps_storage(const OnnxOp& op) {
+    return op.view || op.node().op == "Transpose" || op.node().op == "DequantizeLinear";
+  }
+
   void pass_on(const OnnxNode& node, OnnxOp& op, std::uint32_t input, Scope& scope,
                const Body* body) {
     notes_.count_view();
@@ -296,10 +306,7 @@ class OnnxReader {
         value.facts.data &&
         (elements <= 1 || (onnx_is_integer(value.facts.type) && elements <= 64));
     if (shape_like) return kNone;
-    const auto sparse = sparse_bytes_.find(index);
-    value.tensor =
-        graph_.add_parameter(std::string(value.name),
-                             sparse == sparse_bytes_.end() ? value.facts.bytes() : sparse->second);
+    value.tensor = graph_.add_parameter(std::string(value.name), value.facts.bytes());
     return value.tensor;
   }
 
@@ -357,12 +364,13 @@ class OnnxReader {
 
   // --- bodies ---
 
-  std::vector<std::uint32_t> run(const OnnxGraph& graph, Scope& scope, Body& body,
+  // `body` as visit() has it.
+  std::vector<std::uint32_t> run(const OnnxGraph& graph, Scope& scope, Body* body,
                                  const std::vector<OnnxAttribute>& outer, int depth) {
     if (depth > kMaxDepth) fail(0, fmt::format("bodies nested deeper than {}", kMaxDepth));
     enter(graph, scope);
     for (const std::size_t i : order_of(graph.nodes, scope))
-      visit(graph.nodes[i], scope, &body, outer, depth);
+      visit(graph.nodes[i], scope, body, outer, depth);
     std::vector<std::uint32_t> results;
     for (const OnnxValueInfo& output : graph.outputs) results.push_back(scope.find(output.name));
     return results;
@@ -374,6 +382,7 @@ class OnnxReader {
     if (!facts.shape) facts.shape = OnnxShape{};
     facts.data.reset();
     facts.constant = false;
+    facts.stored_bytes = 0.0;
     return facts;
   }
 
@@ -398,6 +407,28 @@ class OnnxReader {
     });
   }
 
+  // Whether this is the only If of the model itself and a branch has more nodes than all around it,
+  // as where a decoder with and one without its cache are merged: as one node it would leave
+  // nothing to place.
+  bool holds_the_model(const OnnxNode& node) const {
+    const auto ifs = std::count_if(model_.graph.nodes.begin(), model_.graph.nodes.end(),
+                                   [](const OnnxNode& other) { return other.op == "If"; });
+    return ifs == 1 && std::any_of(node.attributes.begin(), node.attributes.end(),
+                                   [&](const OnnxAttribute& branch) {
+                                     return branch.graph != nullptr &&
+                                            branch.graph->nodes.size() >= model_.graph.nodes.size();
+                                   });
+  }
+
+  // The branch's nodes stand in the graph in the place of the If, which has no one device then.
+  void replace_by(const OnnxGraph& branch, const OnnxNode& node, Scope& scope,
+                  const std::vector<OnnxAttribute>& outer, int depth) {
+    Scope inner;
+    inner.outer = &scope;
+    adopt(node, run(branch, inner, nullptr, outer, depth + 1), scope, nullptr);
+    op_of_[current_] = kNone;
+  }
+
   void visit_control_flow(const OnnxNode& node, const std::vector<std::uint32_t>& inputs,
                           Scope& scope, Body* body, const std::vector<OnnxAttribute>& outer,
                           int depth) {
@@ -411,7 +442,11 @@ class OnnxReader {
     if (node.op == "If") {
       const OnnxFacts* condition =
           inputs.empty() || inputs[0] == kNone ? nullptr : &values_[inputs[0]].facts;
+      std::unique_ptr<const OnnxNotes> before;  // where the branch that is taken replaces the If
+      if (body == nullptr && depth == 0 && holds_the_model(node))
+        before = std::make_unique<const OnnxNotes>(notes_);
       std::vector<std::uint32_t> taken;
+      const OnnxGraph* taken_branch = nullptr;
       Body dearest;
       const bool known = condition != nullptr && condition->data && !condition->data->empty();
       const bool wants_then = known && condition->data->front() != 0.0;
@@ -423,15 +458,22 @@ class OnnxReader {
         Scope inner;
         inner.outer = &scope;
         Body sum;
-        const std::vector<std::uint32_t> given = run(*branch->graph, inner, sum, outer, depth + 1);
-        if (taken.empty() || sum.flops + sum.bytes_read > dearest.flops + dearest.bytes_read)
+        const std::vector<std::uint32_t> given = run(*branch->graph, inner, &sum, outer, depth + 1);
+        if (taken.empty() || sum.flops + sum.bytes_read > dearest.flops + dearest.bytes_read) {
           taken = given;
+          taken_branch = branch->graph.get();
+        }
         cost.operands.insert(cost.operands.end(), sum.operands.begin(), sum.operands.end());
         if (sum.flops + sum.bytes_read >= dearest.flops + dearest.bytes_read)
           std::swap(dearest, sum);
       }
       if (known && !dearest.works && all_placed(values_, taken)) {
         adopt(node, taken, scope, body);
+        return;
+      }
+      if (before != nullptr && taken_branch != nullptr) {
+        notes_ = *before;  // without what was noted while the branches were compared
+        replace_by(*taken_branch, node, scope, outer, depth);
         return;
       }
       dearest.operands.clear();
@@ -494,7 +536,7 @@ class OnnxReader {
     }
     if (!known) notes_.add_endless_loop();
     Body sum;
-    const std::vector<std::uint32_t> given = run(graph, inner, sum, outer, depth + 1);
+    const std::vector<std::uint32_t> given = run(graph, inner, &sum, outer, depth + 1);
     cost.add(sum, trips);
     const std::size_t skipped = scan ? 0 : 1;  // a loop's body first says whether to go on
     std::vector<OnnxFacts> results;
@@ -535,7 +577,6 @@ class OnnxReader {
   OnnxNotes notes_;
   ModelGraph graph_;
   std::deque<Value> values_;  // facts keep their place while more are added
-  std::map<std::uint32_t, double> sparse_bytes_;
   std::map<std::pair<std::string_view, std::string_view>, const OnnxFunction*> functions_;
   std::vector<std::uint32_t> op_of_;  // of each node of the model's graph
   std::size_t current_ = 0;           // the node of it that is visited

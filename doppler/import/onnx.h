@@ -1,4 +1,4 @@
-// ONNX models; docs/formats/import.md says what is read and assumed.
+// ONNX models; docs/formats/models.md says what is read and assumed.
 //
 // The protocol buffer is read by our own reader and shapes are inferred by our own rules: symbolic
 // dimensions are bound first, so that every shape is concrete and expressions that compute shapes
@@ -23,7 +23,7 @@ Imported read_onnx(const std::string& file, std::string_view bytes, const Import
 
 // The same, and what became of the nodes of the model's graph, in their order: the graph's node
 // that does the work, or whose result a folded node passes on; invalid where it is none, as of
-// constants.
+// constants, or several, as of an If whose branch stands in its place.
 struct OnnxImported {
   Imported imported;
   std::vector<NodeId> node_of;

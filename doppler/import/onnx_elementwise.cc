@@ -43,6 +43,15 @@ void broadcast(OnnxOp& op) {
   op.set(0, kBool ? OnnxType::kBool : op.input(0).type, std::move(shape));
 }
 
+// com.microsoft: two operands, each with a scale and a zero point behind it.
+void qlinear_binary(OnnxOp& op) {
+  const OnnxShape *a = op.shape(0), *b = op.shape(3);
+  if (a == nullptr || b == nullptr) return;
+  OnnxShape shape = onnx_broadcast(*a, *b);
+  op.flops = onnx_elements(shape);
+  op.set(0, op.input(0).type, std::move(shape));
+}
+
 void where(OnnxOp& op) {
   broadcast<1>(op);
   op.outputs.at(0).type = op.input(1).type;
@@ -191,6 +200,8 @@ constexpr OnnxRuleEntry kRules[] = {{"Identity", identity},
                                     {"Mean", broadcast<1>},
                                     {"Max", broadcast<1>},
                                     {"Min", broadcast<1>},
+                                    {"QLinearAdd", qlinear_binary},
+                                    {"QLinearMul", qlinear_binary},
                                     {"Where", where},
                                     {"QuantizeLinear", quantize},
                                     {"DequantizeLinear", dequantize},

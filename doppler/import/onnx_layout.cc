@@ -182,20 +182,28 @@ void transpose(OnnxOp& op) {
   op.set(0, op.input(0).type, std::move(out));
 }
 
-void concat(OnnxOp& op) {
-  const OnnxShape* first = op.shape(0);
+// Joins the inputs begin, begin + step, …
+void join(OnnxOp& op, std::size_t begin, std::size_t step) {
+  const OnnxShape* first = op.shape(begin);
   if (first == nullptr) return;
   OnnxShape out = *first;
   const auto axis = onnx_axis(op.integer("axis", 1), out.size());
   if (!axis) return;
   double total = 0.0;
-  for (std::size_t i = 0; i < op.input_count(); ++i) {
+  for (std::size_t i = begin; i < op.input_count(); i += step) {
     if (op.shape(i) == nullptr || op.shape(i)->size() != out.size()) return;
     total += static_cast<double>((*op.shape(i))[*axis]);
   }
   out[*axis] = onnx_size(total);
   op.flops = 0.0;
-  op.set(0, op.input(0).type, std::move(out));
+  op.set(0, op.input(begin).type, std::move(out));
+}
+void concat(OnnxOp& op) {
+  join(op, 0, 1);
+}
+// com.microsoft: the result's scale and zero point come first, and behind each tensor its own.
+void qlinear_concat(OnnxOp& op) {
+  join(op, 2, 3);
 }
 
 void split(OnnxOp& op) {
@@ -247,18 +255,37 @@ void slice(OnnxOp& op) {
   reads_what_it_gives(op);
 }
 
-void gather(OnnxOp& op) {
+// The first input's shape with the indices' in the place of the axis that an attribute names.
+std::optional<OnnxShape> gathered(const OnnxOp& op, std::string_view axis_name) {
   const OnnxShape *x = op.shape(0), *indices = op.shape(1);
-  op.flops = 0.0;
-  if (x == nullptr || indices == nullptr) return;
-  const auto axis = onnx_axis(op.integer("axis", 0), x->size());
-  if (!axis) return;
+  if (x == nullptr || indices == nullptr) return std::nullopt;
+  const auto axis = onnx_axis(op.integer(axis_name, 0), x->size());
+  if (!axis) return std::nullopt;
   OnnxShape out(x->begin(), x->begin() + static_cast<std::ptrdiff_t>(*axis));
   out.insert(out.end(), indices->begin(), indices->end());
   out.insert(out.end(), x->begin() + static_cast<std::ptrdiff_t>(*axis) + 1, x->end());
-  if (out.size() > 64) return;
-  op.set(0, op.input(0).type, std::move(out));
+  if (out.size() > 64) return std::nullopt;
+  return out;
+}
+
+void gather(OnnxOp& op) {
+  op.flops = 0.0;
+  auto out = gathered(op, "axis");
+  if (!out) return;
+  op.set(0, op.input(0).type, std::move(*out));
   reads_what_it_gives(op);
+}
+
+// com.microsoft: rows of packed numbers, which get the type of their scales as they are looked up.
+void gather_block_quantized(OnnxOp& op) {
+  auto out = gathered(op, "gather_axis");
+  if (!out || out->empty()) return;
+  const OnnxType packed = op.input(0).type;
+  op.bytes_read = onnx_elements(*out) * onnx_type_bytes(packed);
+  out->back() = onnx_size(static_cast<double>(out->back()) *
+                          static_cast<double>(onnx_packed_values(packed, op.integer("bits", 4))));
+  op.flops = 2.0 * onnx_elements(*out);
+  op.set(0, op.input(2).type, std::move(*out));
 }
 
 void gather_elements(OnnxOp& op) {
@@ -368,10 +395,11 @@ constexpr OnnxRuleEntry kRules[] = {{"Constant", constant},
                                     {"Unsqueeze", unsqueeze},
                                     {"Transpose", transpose},
                                     {"Concat", concat},
-                                    {"QLinearConcat", concat},
+                                    {"QLinearConcat", qlinear_concat},
                                     {"Split", split},
                                     {"Slice", slice},
                                     {"Gather", gather},
+                                    {"GatherBlockQuantized", gather_block_quantized},
                                     {"GatherElements", gather_elements},
                                     {"GatherND", gather_nd},
                                     {"Scatter", scatter},

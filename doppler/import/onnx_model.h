@@ -17,11 +17,14 @@ namespace doppler::import {
 enum class OnnxType : std::int32_t {
   kUndefined = 0,
   kFloat = 1,
+  kUint8 = 2,
   kInt32 = 6,
   kInt64 = 7,
   kString = 8,
   kBool = 9,
+  kFloat16 = 10,
   kDouble = 11,
+  kBfloat16 = 16,
 };
 double onnx_type_bytes(OnnxType type);  // 4 for undefined
 bool onnx_is_integer(OnnxType type);

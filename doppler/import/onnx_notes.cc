@@ -5,6 +5,64 @@
 #include "doppler/import/model_defaults.h"
 
 namespace doppler::import {
+namespace {
+
+// What --dim calls a dimension: by its own name, else by its place.
+std::string name_of(const OnnxValueInfo& value, std::size_t i) {
+  const std::string_view name = (*value.shape)[i].name;
+  return name.empty() ? fmt::format("{}.{}", value.name, i) : std::string(name);
+}
+
+// Floating numbers, or bytes as cameras give them.
+bool may_be_pixels(OnnxType type) {
+  switch (type) {
+    case OnnxType::kFloat:
+    case OnnxType::kUint8:
+    case OnnxType::kFloat16:
+    case OnnxType::kDouble:
+    case OnnxType::kBfloat16:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool counts_channels(const OnnxDimension& dimension) {
+  return dimension.size == 1 || dimension.size == 3 || dimension.size == 4;
+}
+
+// The size that an open dimension of an input has by its place: the side of an image, its channels
+// second or last, or the length of rows of tokens. Nothing where the place does not tell.
+std::optional<std::int64_t> size_by_place(const OnnxValueInfo& input, std::size_t i) {
+  const std::vector<OnnxDimension>& shape = *input.shape;
+  const bool like_batch = i == 0 || (!shape[i].name.empty() && shape[i].name == shape[0].name);
+  if (shape[i].size || like_batch) return std::nullopt;
+  if (shape.size() == 2 && onnx_is_integer(input.type)) return kDefaultSequence;
+  if (shape.size() != 4 || !may_be_pixels(input.type)) return std::nullopt;
+  const bool second = counts_channels(shape[1]);
+  if (!second && !counts_channels(shape[3])) return std::nullopt;
+  // A cache of few heads has a fixed last side; lines of text have one of three colours.
+  const std::size_t first_side = second ? 2 : 1;
+  const bool both_open = !shape[first_side].size && !shape[first_side + 1].size;
+  const bool coloured = shape[second ? 1 : 3].size == 3;
+  const bool is_side = i >= first_side && i <= first_side + 1 && (both_open || coloured);
+  return is_side ? std::optional(kDefaultImageSide) : std::nullopt;
+}
+
+}  // namespace
+
+void OnnxNotes::see_input(const OnnxValueInfo& input) {
+  if (!input.shape) return;
+  for (std::size_t i = 0; i < input.shape->size(); ++i) {
+    if (const auto size = size_by_place(input, i)) by_place_.try_emplace(name_of(input, i), *size);
+  }
+}
+
+std::int64_t OnnxNotes::open_size(const OnnxDimension& dimension, const std::string& name) const {
+  if (const auto known = default_dimension(dimension.name)) return *known;
+  const auto found = by_place_.find(name);
+  return found == by_place_.end() ? 1 : found->second;
+}
 
 std::optional<OnnxShape> OnnxNotes::bind(const OnnxValueInfo& value) {
   if (!value.shape) return std::nullopt;
@@ -15,13 +73,12 @@ std::optional<OnnxShape> OnnxNotes::bind(const OnnxValueInfo& value) {
       shape.push_back(*dimension.size);
       continue;
     }
-    const std::string name =
-        dimension.name.empty() ? fmt::format("{}.{}", value.name, i) : std::string(dimension.name);
-    if (const auto given = options_.dimensions.find(name); given != options_.dimensions.end()) {
+    const std::string name = name_of(value, i);
+    if (const auto given = options_->dimensions.find(name); given != options_->dimensions.end()) {
       used_.insert(name);
       shape.push_back(given->second);
     } else {
-      shape.push_back(assumed_.try_emplace(name, default_dimension(dimension.name)).first->second);
+      shape.push_back(assumed_.try_emplace(name, open_size(dimension, name)).first->second);
     }
   }
   return shape;
@@ -64,7 +121,7 @@ std::vector<std::string> OnnxNotes::lines(std::size_t dropped_ops) const {
       break;
     }
   }
-  for (const auto& [name, size] : options_.dimensions) {
+  for (const auto& [name, size] : options_->dimensions) {
     if (!used_.contains(name))
       lines.push_back(fmt::format("--dim {}={}: the model has no such dimension", name, size));
   }

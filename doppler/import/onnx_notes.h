@@ -18,8 +18,11 @@ namespace doppler::import {
 class OnnxNotes {
  public:
   // `options` must outlive this.
-  explicit OnnxNotes(const ImportOptions& options) : options_(options) {}
+  explicit OnnxNotes(const ImportOptions& options) : options_(&options) {}
 
+  // Sees what the places of open dimensions in an input of the model say of their sizes. All inputs
+  // are seen before any is bound, so that a name has one size wherever it stands.
+  void see_input(const OnnxValueInfo& input);
   // A declared shape with every dimension a size: the user's, else a default, which is noted.
   // Nothing where no shape is declared.
   std::optional<OnnxShape> bind(const OnnxValueInfo& value);
@@ -39,8 +42,11 @@ class OnnxNotes {
 
   static std::string full_name(const OnnxNode& node);
   static std::string table(const Counts& counts);
+  // What is taken for a dimension that is not bound; `name` as --dim has it.
+  std::int64_t open_size(const OnnxDimension& dimension, const std::string& name) const;
 
-  const ImportOptions& options_;
+  const ImportOptions* options_;
+  std::map<std::string, std::int64_t> by_place_;  // of dimensions of inputs, by name
   std::map<std::string, std::int64_t> assumed_;
   std::set<std::string> used_;
   std::vector<std::string> shapeless_;

@@ -114,6 +114,10 @@ void OnnxOp::set_like(std::size_t i, std::size_t input_index) {
   outputs[i].shape = input(input_index).shape;
 }
 
+std::int64_t onnx_packed_values(OnnxType type, std::int64_t bits) {
+  return type == OnnxType::kUint8 ? 8 / std::clamp<std::int64_t>(bits, 1, 8) : 1;
+}
+
 std::optional<std::size_t> onnx_axis(std::int64_t axis, std::size_t rank) {
   const auto size = static_cast<std::int64_t>(rank);
   if (axis < 0) axis += size;

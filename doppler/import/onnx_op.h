@@ -27,10 +27,13 @@ struct OnnxFacts {
   std::optional<OnnxShape> shape;
   // The elements, of small values that do not depend on the inputs. As many as the shape says.
   std::optional<std::vector<double>> data;
-  bool constant = false;  // does not depend on the inputs, whether or not the data is known
+  bool constant = false;      // does not depend on the inputs, whether or not the data is known
+  double stored_bytes = 0.0;  // of sparse or packed constants, or 0: as shape and type say
 
   double elements() const { return shape ? onnx_elements(*shape) : 0.0; }
-  double bytes() const { return elements() * onnx_type_bytes(type); }
+  double bytes() const {
+    return stored_bytes > 0.0 ? stored_bytes : elements() * onnx_type_bytes(type);
+  }
 };
 
 class OnnxOp {
@@ -85,6 +88,9 @@ class OnnxOp {
   std::vector<const OnnxFacts*> inputs_;
   std::vector<OnnxAttribute> outer_;
 };
+
+// How many values of `bits` bits an element holds: bytes may hold several.
+std::int64_t onnx_packed_values(OnnxType type, std::int64_t bits);
 
 // A negative axis counts from the end. Nothing where there is no such axis.
 std::optional<std::size_t> onnx_axis(std::int64_t axis, std::size_t rank);

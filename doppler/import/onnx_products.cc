@@ -43,23 +43,59 @@ void qlinear_mat_mul(OnnxOp& op) {
   multiply(op, 0, 3, op.has_input(7) ? op.input(7).type : op.input(0).type);
 }
 
-// com.microsoft: weights of K x N, packed in blocks.
+// com.microsoft: weights of K x N, packed in blocks. MatMulBnb4's may be N x K, for gradients.
 void mat_mul_nbits(OnnxOp& op) {
   const OnnxShape* a = op.shape(0);
   if (a == nullptr || a->empty()) return;
   OnnxShape out = *a;
-  out.back() = op.integer("N", 1);
+  out.back() = op.integer(op.integer("transB", 1) != 0 ? "N" : "K", 1);
   op.flops = 2.0 * onnx_elements(out) * as_double(a->back());
   op.set(0, op.input(0).type, std::move(out));
 }
 
-void gemm(OnnxOp& op) {
-  const OnnxShape *a = op.shape(0), *b = op.shape(1);
+void multiply_matrices(OnnxOp& op, std::size_t b_at, OnnxType type) {
+  const OnnxShape *a = op.shape(0), *b = op.shape(b_at);
   if (a == nullptr || b == nullptr || a->size() != 2 || b->size() != 2) return;
   const bool turn_a = op.integer("transA", 0) != 0, turn_b = op.integer("transB", 0) != 0;
   const std::int64_t m = (*a)[turn_a ? 1 : 0], k = (*a)[turn_a ? 0 : 1], n = (*b)[turn_b ? 0 : 1];
   op.flops = 2.0 * as_double(m) * as_double(n) * as_double(k);
-  op.set(0, op.input(0).type, {m, n});
+  op.set(0, type, {m, n});
+}
+void gemm(OnnxOp& op) {
+  multiply_matrices(op, 1, op.input(0).type);
+}
+// com.microsoft: A and B with a scale and a zero point behind each, C, and those of the result,
+// without which it is not quantised.
+void qgemm(OnnxOp& op) {
+  multiply_matrices(op, 3, op.has_input(8) ? op.input(8).type : OnnxType::kFloat);
+}
+
+// com.microsoft: every row goes through the k experts that it chooses. Their weights of
+// [experts, …] are the inputs 2, 2 + step and 2 + 2 * step; scales and biases stand between.
+void mixture_of_experts(OnnxOp& op, std::size_t step) {
+  const OnnxShape *x = op.shape(0), *first = op.shape(2);
+  if (x == nullptr || first == nullptr || x->empty() || first->empty()) return;
+  const double rows = onnx_elements(OnnxShape(x->begin(), x->end() - 1));
+  const double experts = std::max(as_double(first->front()), 1.0);
+  const double chosen = std::clamp(as_double(op.integer("k", 1)), 1.0, experts);
+  const std::int64_t bits = op.integer("expert_weight_bits", 4);
+  double weights = 0.0;
+  for (std::size_t i = 2; i <= 2 + 2 * step; i += step) {
+    weights += op.input(i).elements() * as_double(onnx_packed_values(op.input(i).type, bits));
+  }
+  op.flops = 2.0 * rows * chosen * weights / experts;
+  // Each row may choose experts that no other has, until all are read.
+  const double share = std::min(rows * chosen / experts, 1.0);
+  double read = op.input(0).bytes() + op.input(1).bytes();
+  for (std::size_t i = 2; i < op.input_count(); ++i) read += share * op.input(i).bytes();
+  op.bytes_read = read;
+  op.set_like(0, 0);
+}
+void moe(OnnxOp& op) {
+  mixture_of_experts(op, 2);
+}
+void qmoe(OnnxOp& op) {
+  mixture_of_experts(op, 3);
 }
 
 void einsum(OnnxOp& op) {
@@ -168,6 +204,22 @@ void attention(OnnxOp& op) {
   }
 }
 
+// The query's own part of its width, where keys and values may be packed with it: as
+// [batch, length, heads, 3, head], or side by side in the last dimension.
+std::int64_t query_width(const OnnxShape& q, bool packed, std::int64_t heads,
+                         std::int64_t kv_heads) {
+  if (!packed) return q.back();
+  if (q.size() == 5) return onnx_size(as_double(q[2]) * as_double(q[4]));
+  return onnx_size(as_double(q.back()) * as_double(heads) / as_double(heads + 2 * kv_heads));
+}
+
+// Keys are [batch, length, width], packed with values [batch, length, heads, 2, head], or like a
+// cache [batch, heads, length, head]. Null: they are in the query.
+std::int64_t length_of_keys(const OnnxShape* k, std::int64_t query_length) {
+  if (k == nullptr || k->size() < 3) return query_length;
+  return (*k)[k->size() == 4 ? 2 : 1];
+}
+
 // com.microsoft: query, key and value come projected; keys may be packed in the query.
 void multi_head_attention(OnnxOp& op) {
   const OnnxShape* q = op.shape(0);
@@ -180,12 +232,8 @@ void multi_head_attention(OnnxOp& op) {
   const std::int64_t length = (*q)[1];
   const OnnxShape* past = op.shape(past_at);
   const std::int64_t before = past != nullptr && past->size() == 4 ? (*past)[2] : 0;
-  const bool packed = !op.has_input(1);
-  const std::int64_t hidden =
-      packed ? onnx_size(as_double(q->back()) * as_double(heads) / as_double(heads + 2 * kv_heads))
-             : q->back();
-  const std::int64_t own_keys =
-      op.shape(1) != nullptr && op.shape(1)->size() >= 3 ? (*op.shape(1))[1] : length;
+  const std::int64_t hidden = query_width(*q, !op.has_input(1), heads, kv_heads);
+  const std::int64_t own_keys = length_of_keys(op.shape(1), length);
   const std::int64_t keys = onnx_size(as_double(own_keys) + as_double(before));
   op.flops = 4.0 * as_double((*q)[0]) * as_double(length) * as_double(hidden) * as_double(keys);
   op.set(0, op.input(0).type, {(*q)[0], length, hidden});
@@ -269,9 +317,13 @@ constexpr OnnxRuleEntry kRules[] = {{"MatMul", mat_mul},
                                     {"DynamicQuantizeMatMul", mat_mul_integer_to_float},
                                     {"QLinearMatMul", qlinear_mat_mul},
                                     {"MatMulNBits", mat_mul_nbits},
+                                    {"MatMulBnb4", mat_mul_nbits},
                                     {"Gemm", gemm},
                                     {"FusedGemm", gemm},
                                     {"GemmFloat8", gemm},
+                                    {"QGemm", qgemm},
+                                    {"MoE", moe},
+                                    {"QMoE", qmoe},
                                     {"Einsum", einsum},
                                     {"Attention", attention},
                                     {"QAttention", attention_with_projection},

@@ -22,6 +22,33 @@ double matrix_product(const TensorShapes& inputs, std::size_t first) {
   return 2.0 * product(a) * columns;
 }
 
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Two products of s x d x s for each head, and five in the backward pass. scaled_dot_product takes
+// queries, keys and values as [b, heads, s, d]; what it calls takes them as [b, s, heads, d], or as
+// [tokens, heads, d] with all sequences one behind the other.
+double attention(std::string_view op, const TensorShapes& inputs) {
+  const bool backward = contains(op, "backward");
+  const std::size_t queries = backward ? 1 : 0;  // the gradient of the result comes first
+  const std::size_t from_end = contains(op, "dot_product") ? 2 : 3;
+  if (inputs.size() < queries + 2) return 0.0;
+  const auto& keys = inputs[queries + 1];
+  if (keys.size() < from_end) return 0.0;
+  double sequence = std::max(keys[keys.size() - from_end], 0.0);
+  if (from_end == 3 && keys.size() == 3) {
+    // Where the sequences start and the last one ends is the first list behind the values. They are
+    // taken to be equally long.
+    for (std::size_t i = queries + 3; i < inputs.size(); ++i) {
+      if (inputs[i].size() != 1) continue;
+      sequence /= std::max(inputs[i][0] - 1.0, 1.0);
+      break;
+    }
+  }
+  return (backward ? 10.0 : 4.0) * product(inputs[queries]) * sequence;
+}
+
 }  // namespace
 
 bool torch_is_view(std::string_view op) {
@@ -39,7 +66,7 @@ double torch_flops(std::string_view op, const TensorShapes& inputs, double outpu
   if (torch_is_view(op)) return 0.0;
   double flops = 0.0;
   if (op == "aten::mm" || op == "aten::bmm" || op == "aten::mv" || op == "aten::dot" ||
-      op == "aten::matmul") {
+      op == "aten::matmul" || op == "aten::_scaled_mm" || op == "aten::_int_mm") {
     flops = matrix_product(inputs, 0);
   } else if (op == "aten::addmm" || op == "aten::baddbmm" || op == "aten::_addmm_activation" ||
              op == "aten::addmm_") {
@@ -48,23 +75,19 @@ double torch_flops(std::string_view op, const TensorShapes& inputs, double outpu
     if (inputs.size() > 1 && inputs[1].size() == 2) {
       flops = 2.0 * product(inputs[0]) * std::max(inputs[1][0], 0.0);
     }
-  } else if (op.find("convolution_backward") != std::string_view::npos) {
+  } else if (contains(op, "convolution_backward")) {
     // Gradient, input, weights: one pass for each of the two gradients.
     if (inputs.size() > 2 && !inputs[2].empty() && inputs[2][0] > 0.0) {
       flops = 4.0 * product(inputs[0]) * product(inputs[2]) / inputs[2][0];
     }
-  } else if (op.find("conv") != std::string_view::npos) {
+  } else if (contains(op, "conv")) {
     // Every result needs all weights of its channel.
     if (inputs.size() > 1 && !inputs[1].empty() && inputs[1][0] > 0.0) {
       flops = 2.0 * output_elements * product(inputs[1]) / inputs[1][0];
     }
-  } else if (op.find("dot_product") != std::string_view::npos ||
-             op.find("_flash_attention") != std::string_view::npos) {
-    // Queries and keys [.., s, d]: two products of s x d x s for each head.
-    if (inputs.size() > 1 && inputs[1].size() > 1) {
-      const double passes = op.find("backward") != std::string_view::npos ? 10.0 : 4.0;
-      flops = passes * product(inputs[0]) * std::max(inputs[1][inputs[1].size() - 2], 0.0);
-    }
+  } else if (contains(op, "dot_product") || contains(op, "_flash_attention") ||
+             contains(op, "_efficient_attention") || contains(op, "_flash_attn")) {
+    flops = attention(op, inputs);
   }
   return flops > 0.0 ? flops : output_elements;
 }
@@ -84,7 +107,7 @@ double torch_type_bytes(std::string_view type) {
                                                             {"char", 1.0},
                                                             {"Float8", 1.0}};
   for (const auto& [name, bytes] : kSizes) {
-    if (type.find(name) != std::string_view::npos) return bytes;
+    if (contains(type, name)) return bytes;
   }
   return 4.0;
 }

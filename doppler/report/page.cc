@@ -20,6 +20,8 @@ constexpr std::string_view kData = "<script id=\"data\" type=\"application/json\
 // Together these keep a page below 5 MB.
 constexpr std::size_t kMostItems = 20'000;  // over all graphs
 constexpr std::size_t kMostNameBytes = 1'000'000;
+constexpr std::size_t kMostLinks = 40'000;
+constexpr std::size_t kMostMemberBytes = 1'500'000;
 constexpr std::size_t kLongestName = 160;
 constexpr std::size_t kShortestName = 24;
 constexpr std::size_t kMostBars = 100'000;  // over all placements
@@ -41,11 +43,13 @@ class Graphs {
       graphs_.push_back({.graph = &graph, .drawn = {}});
       items += std::min(most, graph.node_count());
     }
-    for (Entry& entry : graphs_) {
-      entry.drawn = page_graph(*entry.graph, std::max<std::size_t>(most, 2),
-                               std::clamp(kMostNameBytes / std::max<std::size_t>(items, 1),
-                                          kShortestName, kLongestName));
-    }
+    if (graphs_.empty()) return;
+    detail_ = {.items = std::max<std::size_t>(most, 2),
+               .name_bytes = std::clamp(kMostNameBytes / std::max<std::size_t>(items, 1),
+                                        kShortestName, kLongestName),
+               .links = kMostLinks / graphs_.size(),
+               .member_bytes = kMostMemberBytes / graphs_.size()};
+    for (Entry& entry : graphs_) entry.drawn = page_graph(*entry.graph, detail_);
   }
 
   std::size_t index_of(const graph::Graph& graph) const { return index_.at(graph.hash()); }
@@ -53,7 +57,7 @@ class Graphs {
 
   void write(JsonWriter& json) const {
     json.key("graphs").begin_array();
-    for (const Entry& entry : graphs_) write_page_graph(json, *entry.graph, entry.drawn);
+    for (const Entry& entry : graphs_) write_page_graph(json, *entry.graph, entry.drawn, detail_);
     json.end_array();
   }
 
@@ -64,6 +68,7 @@ class Graphs {
   };
   std::map<std::uint64_t, std::size_t> index_;  // by hash
   std::vector<Entry> graphs_;
+  GraphDetail detail_;  // of each
 };
 
 void write_lines(JsonWriter& json, std::string_view key, std::string_view text) {

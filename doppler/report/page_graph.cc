@@ -12,11 +12,6 @@
 namespace doppler::report {
 namespace {
 
-// Of the links between items; they cost about ten bytes each.
-constexpr std::size_t kMostLinks = 40'000;
-// Names of grouped nodes are kept for the search as long as all take less than this.
-constexpr std::size_t kMostMemberBytes = 1'500'000;
-
 constexpr std::uint32_t kNone = 0xffffffffu;
 
 // "first…last" of names that are too long: what tells long names apart is often at their end.
@@ -126,12 +121,13 @@ std::string_view grouping_name(Grouping grouping) {
 }
 
 // The names of each item's nodes, a line each, so that a search finds nodes inside groups.
-void write_members(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn) {
+void write_members(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn,
+                   std::size_t most_bytes) {
   std::size_t bytes = 0;
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     bytes += graph.node_name(NodeId::of(v)).size() + 1;
   }
-  if (bytes > kMostMemberBytes) return;
+  if (bytes > most_bytes) return;
   std::vector<std::string> members(drawn.names.size());
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     std::string& lines = members[drawn.item_of[v]];
@@ -143,8 +139,8 @@ void write_members(JsonWriter& json, const graph::Graph& graph, const PageGraph&
 
 }  // namespace
 
-PageGraph page_graph(const graph::Graph& graph, std::size_t most_items, std::size_t name_bytes) {
-  const Groups groups = groups_of(graph, most_items);
+PageGraph page_graph(const graph::Graph& graph, const GraphDetail& detail) {
+  const Groups groups = groups_of(graph, detail.items);
   PageGraph drawn;
   drawn.grouping = groups.grouping;
   drawn.item_of.resize(graph.node_count());
@@ -153,7 +149,7 @@ PageGraph page_graph(const graph::Graph& graph, std::size_t most_items, std::siz
     const std::uint32_t group = groups.of_node[node.index()];
     if (item[group] == kNone) {
       item[group] = static_cast<std::uint32_t>(drawn.names.size());
-      drawn.names.push_back(cut(groups.names[group], name_bytes));
+      drawn.names.push_back(cut(groups.names[group], detail.name_bytes));
       drawn.first.push_back(node.value());
       drawn.count.push_back(0);
     }
@@ -162,14 +158,15 @@ PageGraph page_graph(const graph::Graph& graph, std::size_t most_items, std::siz
   }
   drawn.links = links_of(graph, drawn);
   drawn.layout = layered_layout(drawn.names.size(), drawn.links);
-  if (drawn.links.size() > kMostLinks) {
-    drawn.links_left_out = drawn.links.size() - kMostLinks;
-    drawn.links.resize(kMostLinks);
+  if (drawn.links.size() > detail.links) {
+    drawn.links_left_out = drawn.links.size() - detail.links;
+    drawn.links.resize(detail.links);
   }
   return drawn;
 }
 
-void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn) {
+void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn,
+                      const GraphDetail& detail) {
   json.begin_object(JsonLayout::kCompact)
       .field("nodes", graph.node_count())
       .field("edges", graph.edge_count())
@@ -213,7 +210,7 @@ void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGra
     }
   } else {
     write_array(json, "count", drawn.count);
-    write_members(json, graph, drawn);
+    write_members(json, graph, drawn, detail.member_bytes);
   }
   json.end_object();
 }

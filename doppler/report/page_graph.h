@@ -31,10 +31,17 @@ struct PageGraph {
   Layout layout;
 };
 
-// At most `most_items` items; names are cut to about `name_bytes`.
-PageGraph page_graph(const graph::Graph& graph, std::size_t most_items, std::size_t name_bytes);
+// How much of it there may be.
+struct GraphDetail {
+  std::size_t items = 0;
+  std::size_t name_bytes = 0;    // names are cut to about this
+  std::size_t links = 0;         // about ten bytes each
+  std::size_t member_bytes = 0;  // names inside groups are kept where all take less than this
+};
+PageGraph page_graph(const graph::Graph& graph, const GraphDetail& detail);
 
 // As an object of the page's data.
-void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn);
+void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn,
+                      const GraphDetail& detail);
 
 }  // namespace doppler::report

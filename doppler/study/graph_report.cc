@@ -43,7 +43,23 @@ void write_total(JsonWriter& json, std::string_view name, const graph::Total& to
   }
 }
 
+std::string totals_text(const graph::Statistics& s, const std::string& unit) {
+  const auto traffic = [](const graph::Total& total, const std::string& value) {
+    return total.known == 0 ? std::string("unknown") : value;
+  };
+  return fmt::format("work      given times {}, flops {}\n",
+                     total_text(s.work, s.nodes, format_time(s.work.sum, unit)),
+                     total_text(s.flops, s.nodes, format_count(s.flops.sum))) +
+         fmt::format("traffic   given times {}, bytes {}\n",
+                     traffic(s.traffic_time, format_time(s.traffic_time.sum, unit)),
+                     traffic(s.traffic_bytes, format_bytes(s.traffic_bytes.sum)));
+}
+
 }  // namespace
+
+std::string graph_totals_text(const graph::Graph& graph) {
+  return totals_text(graph::compute_statistics(graph), graph.time_unit());
+}
 
 std::string graph_text(const graph::Graph& graph, const std::string& path) {
   const graph::Statistics s = graph::compute_statistics(graph);
@@ -58,16 +74,7 @@ std::string graph_text(const graph::Graph& graph, const std::string& path) {
       format_integer(s.depth), format_integer(s.width), format_integer(s.sources),
       format_integer(s.sinks), op_kinds_text(s));
   if (s.meta_ops > 0) text += fmt::format("meta-ops  {}\n", format_integer(s.meta_ops));
-  const std::string& unit = graph.time_unit();
-  text += fmt::format("work      given times {}, flops {}\n",
-                      total_text(s.work, s.nodes, format_time(s.work.sum, unit)),
-                      total_text(s.flops, s.nodes, format_count(s.flops.sum)));
-  const auto traffic = [](const graph::Total& total, const std::string& value) {
-    return total.known == 0 ? std::string("unknown") : value;
-  };
-  text += fmt::format("traffic   given times {}, bytes {}\n",
-                      traffic(s.traffic_time, format_time(s.traffic_time.sum, unit)),
-                      traffic(s.traffic_bytes, format_bytes(s.traffic_bytes.sum)));
+  text += totals_text(s, graph.time_unit());
   if (s.ccr) text += fmt::format("ccr       {:.3g}\n", *s.ccr);
   if (s.parameter_bytes.known > 0) {
     text += fmt::format("weights   {}\n", format_bytes(s.parameter_bytes.sum));

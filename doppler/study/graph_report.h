@@ -10,6 +10,8 @@
 namespace doppler::study {
 
 std::string graph_text(const graph::Graph& graph, const std::string& path);
+// Of that, the lines of work and traffic.
+std::string graph_totals_text(const graph::Graph& graph);
 // `add_keys` may add to the object.
 std::string graph_json(const graph::Graph& graph, const std::string& path,
                        const std::function<void(JsonWriter&)>& add_keys = {});

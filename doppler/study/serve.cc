@@ -1,5 +1,8 @@
 #include "doppler/study/serve.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,6 +71,15 @@ void check_settings(const cost::Problem& problem, const MachineSettings& setting
   }
 }
 
+// What learns takes only the time that nobody else wants: where it shares cores with the engine,
+// runs would be slow because of it, and placements be chosen by how well they get along with it.
+void stand_back() {
+#ifdef SCHED_IDLE
+  const sched_param none{};
+  pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);  // it learns without, too
+#endif
+}
+
 void run_one(train::OnlineLearner& learner, schedule::Measurer& machine,
              const ServeSettings& settings) {
   const train::NextRun next = learner.next();
@@ -131,6 +143,7 @@ void serve(train::OnlineLearner& learner, schedule::Measurer& machine,
   const StopToken until_over(&over);
   std::exception_ptr failure;
   std::thread worker([&] {
+    stand_back();
     try {
       while (!over) {
         const train::Work work = learner.work(until_over);

@@ -4,10 +4,12 @@
 
 #include "command.h"
 #include "support/onnx_bytes.h"
+#include "support/packed_bytes.h"
 
 namespace doppler::golden {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Two branches of products, so that both devices are worth using.
@@ -38,8 +40,7 @@ TEST_F(Export, EveryFormFromThePlacementAlone) {
                                                         {"tf", "/device:GPU:1"},
                                                         {"dot", "digraph"},
                                                         {"starpu", "doppler.starpu"}}) {
-    const Outcome outcome =
-        files_.dopp("export placement.json --dim batch=4096 --to " + form + " -o out." + form);
+    const Outcome outcome = files_.dopp("export placement.json --to " + form + " -o out." + form);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_THAT(files_.read("out." + form), HasSubstr(expected)) << form;
   }
@@ -47,6 +48,39 @@ TEST_F(Export, EveryFormFromThePlacementAlone) {
   EXPECT_EQ(
       files_.dopp("simulate out.onnx placement.json --dim batch=4096 --devices 2xA100").exit_code,
       0);
+  const Outcome json = files_.dopp("export placement.json --to dot -o again.dot --json");
+  EXPECT_THAT(json_keys(json.out),
+              ElementsAre("output", "form", "bytes", "graph", "devices", "notes"));
+}
+
+TEST_F(Export, APackedModel) {
+  files_.write("m.onnx.gz", test::gzip(two_branches()));
+  EXPECT_EQ(files_
+                .dopp("place m.onnx.gz --dim batch=4096 --devices 2xA100 --method heft -o "
+                      "packed.json")
+                .exit_code,
+            0);
+  const Outcome outcome = files_.dopp("export packed.json --to onnx -o unpacked.onnx");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(files_.dopp("export placement.json --to onnx -o plain.onnx").exit_code, 0);
+  EXPECT_EQ(files_.read("unpacked.onnx"), files_.read("plain.onnx"));
+}
+
+TEST_F(Export, APlacementByMeasuredCosts) {
+  const Outcome run = files_.dopp(
+      "run m.onnx placement.json --devices 2xA100 --engine emulated --clock virtual --profile "
+      "c.json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  ASSERT_EQ(files_
+                .dopp("place m.onnx --dim batch=4096 --devices 2xA100 --method heft --costs c.json "
+                      "-o measured.json")
+                .exit_code,
+            0);
+  const Outcome without = files_.dopp("export measured.json --to dot -o out.dot");
+  EXPECT_EQ(without.exit_code, 2);
+  EXPECT_THAT(without.err, HasSubstr("give their file with --costs"));
+  const Outcome with = files_.dopp("export measured.json --costs c.json --to dot -o out.dot");
+  EXPECT_EQ(with.exit_code, 0) << with.err;
 }
 
 TEST_F(Export, BadRequests) {

@@ -24,7 +24,7 @@ constexpr std::size_t kSamples = 64, kMoves = 64, kSettlingRuns = 400, kTrafficM
 // A candidate that sends all parameters to other devices must be predicted faster by this than one
 // that leaves them where they are.
 constexpr double kMovingCost = 0.005;
-// By how much slower than the incumbent what nobody promises anything of may be predicted.
+// By how much slower than the incumbent less traffic and small moves may be predicted.
 constexpr double kMoveSlack = 0.01;
 // Pairs of runs in which an incumbent of before runs against the one that replaced it.
 constexpr std::size_t kReturnPairs = 8;
@@ -81,7 +81,7 @@ OnlineLearner::OnlineLearner(std::shared_ptr<const cost::Problem> problem,
       settings_(settings),
       start_(std::move(start)),
       incumbent_(std::make_shared<const schedule::Placement>(start_)),
-      calibration_(problem_) {
+      calibration_(std::make_shared<cost::Calibration>(problem_)) {
   if (!(settings_.explore >= 0.0 && settings_.explore <= 0.5)) {
     throw ParameterError(fmt::format(
         "exploring in {} of the runs: from 0 to 0.5, since candidates run in turn with the "
@@ -134,12 +134,15 @@ void OnlineLearner::report(double time, const schedule::Timeline* timeline) {
   ++runs_;
   total_time_ += time;
   if (timeline) {
-    const std::uint64_t changes = calibration_.changes();
-    calibration_.add(schedule::observations_of(*timeline));
+    if (std::exchange(calibration_lent_, false)) {
+      calibration_ = std::make_shared<cost::Calibration>(*calibration_);
+    }
+    const std::uint64_t changes = calibration_->changes();
+    calibration_->add(schedule::observations_of(*timeline));
     // What lost on the machine as it was may win on this one. What races goes on: it is predicted
     // anew before it runs, and both runs of a pair see the machine as it is. To begin again at
     // every change would be never to end on cores that others use, too.
-    if (calibration_.changes() != changes) {
+    if (calibration_->changes() != changes) {
       tried_.clear();
       in_vain_ = ask_again_at_ = 0;
     }
@@ -216,6 +219,11 @@ void OnlineLearner::drop_candidate() {
   candidate_.reset();
 }
 
+std::shared_ptr<const cost::Calibration> OnlineLearner::lend_calibration() const {
+  calibration_lent_ = true;
+  return calibration_;
+}
+
 bool OnlineLearner::needs_work() const {
   if (settings_.explore == 0.0 || runs_ < kFirstRuns || unpaired_) return false;
   // A candidate is predicted anew whenever it may run next, with all that is known by then.
@@ -227,7 +235,7 @@ bool OnlineLearner::needs_work() const {
 Work OnlineLearner::work(const StopToken& stop) {
   std::unique_lock lock(mutex_);
   if (!needs_work()) return Work::kNone;
-  const cost::Calibration calibration = calibration_;
+  const std::shared_ptr<const cost::Calibration> calibration = lend_calibration();
   const std::shared_ptr<const schedule::Placement> incumbent = incumbent_;
   const std::optional<Candidate> candidate = candidate_;
   const std::uint64_t runs = runs_, proposal = proposals_;
@@ -236,7 +244,7 @@ Work OnlineLearner::work(const StopToken& stop) {
   if (!candidate) ++proposals_;
   lock.unlock();
 
-  const std::shared_ptr<const cost::Problem> problem = calibration.problem();
+  const std::shared_ptr<const cost::Problem> problem = calibration->problem();
   place::Scorer scorer(*problem, schedule::Objective::kNominal);
   const double predicted = scorer.score(*incumbent, cost::kInfinity);
   const double limit = predicted * (1.0 + settings_.max_slowdown);
@@ -289,8 +297,8 @@ Work OnlineLearner::work(const StopToken& stop) {
   return Work::kDone;
 }
 
-// Search and policy take turns: by predictions alone search would nearly always win, since it
-// minimises just these, its simulator's errors included.
+// They take turns: by predictions alone search would nearly always win, since it minimises just
+// these, its simulator's errors included.
 std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
     const Situation& situation, std::uint64_t number, const std::set<std::uint64_t>& tried) {
   const double parameters = all_parameter_bytes(*problem_);
@@ -319,18 +327,24 @@ std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
     }
     return best;
   };
-  Proposer* in_turn[] = {search_.get(), policy_.get()};
-  if (number % 2 == 1) std::swap(in_turn[0], in_turn[1]);
-  for (Proposer* proposer : in_turn) {
-    if (!proposer || situation.stop.stop_requested()) continue;
-    if (auto found = best_of(*proposer, Race::kLeastGain)) return found;
-  }
-  // Where nobody promises anything: less traffic, or something near, that may be slightly slower.
-  Proposer* otherwise[] = {traffic_.get(), moves_.get()};
-  if (number / 2 % 2 == 1) std::swap(otherwise[0], otherwise[1]);
-  for (Proposer* proposer : otherwise) {
-    if (!proposer || situation.stop.stop_requested()) continue;
-    if (auto found = best_of(*proposer, -kMoveSlack)) return found;
+  struct Turn {
+    Proposer* proposer;
+    double least_gain;
+  };
+  const Turn search{search_.get(), Race::kLeastGain}, policy{policy_.get(), Race::kLeastGain},
+      traffic{traffic_.get(), -kMoveSlack}, moves{moves_.get(), -kMoveSlack};
+  std::vector<Turn> turns;
+  // What sends less has its turn, though no prediction speaks for it...
+  const bool less_traffic = number % 3 == 2;
+  if (less_traffic) turns.push_back(traffic);
+  turns.push_back(number % 2 == 0 ? search : policy);
+  turns.push_back(number % 2 == 0 ? policy : search);
+  // ...and where nobody promises anything, something near that may be slightly slower has it.
+  turns.push_back(moves);
+  if (!less_traffic) turns.push_back(traffic);
+  for (const Turn& turn : turns) {
+    if (!turn.proposer || situation.stop.stop_requested()) continue;
+    if (auto found = best_of(*turn.proposer, turn.least_gain)) return found;
   }
   return std::nullopt;
 }
@@ -341,8 +355,10 @@ std::shared_ptr<const schedule::Placement> OnlineLearner::incumbent() const {
 }
 
 std::shared_ptr<const cost::Problem> OnlineLearner::calibrated() const {
-  const std::lock_guard lock(mutex_);
-  return calibration_.problem();
+  std::unique_lock lock(mutex_);
+  const std::shared_ptr<const cost::Calibration> calibration = lend_calibration();
+  lock.unlock();
+  return calibration->problem();
 }
 
 std::optional<policy::Policy> OnlineLearner::policy() const {
@@ -358,7 +374,7 @@ OnlineSummary OnlineLearner::summary() const {
                         .promotions = promotions_,
                         .slowdown_paid = total_time_ > 0.0 ? paid_ / total_time_ : 0.0,
                         .noise = noise_.noise(),
-                        .changes = calibration_.changes(),
+                        .changes = calibration_->changes(),
                         .predicted = predicted_};
   double log_ratio = 0.0, variance = 0.0;
   for (const Promotion& promotion : promotions_) {

@@ -139,6 +139,8 @@ class OnlineLearner {
     double predicted = 0.0;
   };
 
+  // REQUIRES: the mutex is held. What is returned never changes.
+  std::shared_ptr<const cost::Calibration> lend_calibration() const;
   bool needs_work() const;
   bool may_explore() const;
   void end_race(Verdict verdict);
@@ -158,7 +160,10 @@ class OnlineLearner {
   mutable std::mutex mutex_;  // of all below
   std::shared_ptr<const schedule::Placement> incumbent_;
   std::optional<Candidate> candidate_;
-  cost::Calibration calibration_;
+  // Once it is lent, the next report() goes on with a copy: whoever works holds the mutex for the
+  // time of a pointer, however seldom it gets to run.
+  std::shared_ptr<cost::Calibration> calibration_;  // never null
+  mutable bool calibration_lent_ = false;
   NoiseMeter noise_;
   std::uint64_t runs_ = 0, explored_ = 0, candidates_ = 0;
   bool running_ = false, exploring_ = false;  // the run that was not reported yet

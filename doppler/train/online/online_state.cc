@@ -51,7 +51,7 @@ std::vector<double> finite_numbers(JsonReader& reader) {
 }  // namespace
 
 std::string OnlineLearner::state_json() const {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   JsonWriter json;
   json.begin_object().field("format", kFormat).field("version", kVersion);
   json.field("problem", hash_to_string(problem_->hash()));
@@ -61,7 +61,6 @@ std::string OnlineLearner::state_json() const {
   json.field("ask_again_at", ask_again_at_);
   json.field("sums", packed(std::vector<double>{total_time_, paid_, predicted_}));
   json.field("noise", packed(noise_.state()));
-  json.field("calibration", packed(calibration_.state()));
   json.field("tried", packed(std::vector<std::uint64_t>(tried_.begin(), tried_.end())));
   json.field("unpaired",
              packed(unpaired_ ? std::vector<double>{*unpaired_} : std::vector<double>{}));
@@ -85,12 +84,17 @@ std::string OnlineLearner::state_json() const {
     json.end_object();
   }
   json.end_array();
+  // What is large is packed while the service goes on.
+  const std::shared_ptr<const cost::Calibration> calibration = lend_calibration();
+  const std::vector<Lesson> lessons = lessons_;
+  lock.unlock();
+  json.field("calibration", packed(calibration->state()));
   if (policy_) {
     PolicyProposer::State state = policy_->state();
     // Those that the policy was not told yet come after those that it was.
     PolicyProposer told(policy_->policy(), 0, 0);
     told.restore(std::move(state));
-    for (const Lesson& lesson : lessons_) told.learn(*lesson.placement, lesson.measured);
+    for (const Lesson& lesson : lessons) told.learn(*lesson.placement, lesson.measured);
     state = told.state();
     json.key("policy").begin_object().field("parameters", packed(state.parameters));
     json.field("means", packed(state.optimiser.mean));
@@ -227,7 +231,8 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
   NoiseMeter meter;
   meter.restore(noise);
   if (policy) policy_->restore(std::move(*policy));
-  calibration_ = std::move(calibrated);
+  calibration_ = std::make_shared<cost::Calibration>(std::move(calibrated));
+  calibration_lent_ = false;
   noise_ = std::move(meter);
   runs_ = runs;
   explored_ = explored;

@@ -1,5 +1,6 @@
 #include "doppler/cost/constraint_rules.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -126,6 +127,14 @@ TEST(MemoryConflict, NamesTheTensorsThatCannotFit) {
   EXPECT_THAT(memory_conflict(problem(Rules().together({"*"}).limit("*", 25))),
               HasSubstr("for 'a' and 2 nodes colocated with it, whose largest device has 25 B"));
   EXPECT_EQ(memory_conflict(problem(Rules().limit("*", 25))), "");
+  // Two of three devices are left to all of them, and two of these parameters fit there.
+  const device::Topology three = device::topology_from_spec("uniform:3");
+  const auto names = three.devices();
+  EXPECT_EQ(
+      memory_conflict(problem(Rules().forbid("*", names[2].name).limit("*", 14), "uniform:3")),
+      fmt::format("these 3 tensors (a.w, b.w, c.w) need 30 B on {}, {}, which together have "
+                  "28 B",
+                  names[0].name, names[1].name));
 }
 
 TEST(ConstraintRulesJson, ReadsAllAndRefusesTheRest) {

@@ -9,6 +9,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/device/spec.h"
+#include "doppler/graph/builder.h"
 #include "doppler/import/dot.h"
 #include "doppler/import/dot_lexer.h"
 #include "doppler/import/onnx.h"
@@ -18,8 +19,10 @@
 namespace doppler::exporting {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::ThrowsMessage;
 using testing::UnorderedElementsAre;
 
@@ -158,9 +161,45 @@ TEST_F(Export, TorchMapsModulesToNumbers) {
               UnorderedElementsAre(std::pair("m.a", 0u), std::pair("m.b", 1u), std::pair("n", 1u)));
 }
 
-TEST_F(Export, TorchGivesASplitModuleToMostOfItsWork) {
+TEST_F(Export, TorchHasOneEntryWhereAllIsOnOneDevice) {
   placement_.device = {DeviceId(1), DeviceId(1), DeviceId(1)};
   EXPECT_THAT(write("torch").bytes, HasSubstr("\"\": 1"));
+}
+
+struct TorchNode {
+  const char* name;
+  double time;
+  std::uint32_t device;
+};
+Exported torch_map(const std::vector<TorchNode>& nodes, const char* devices) {
+  graph::GraphBuilder builder;
+  schedule::Placement placement;
+  for (const TorchNode& node : nodes) {
+    builder.add_node({.name = node.name, .time = node.time});
+    placement.device.push_back(DeviceId(node.device));
+    placement.priority.push_back(0.0);
+  }
+  const cost::Problem problem(
+      std::make_shared<const graph::Graph>(std::move(builder).build()),
+      std::make_shared<const device::Topology>(device::topology_from_spec(devices)), {});
+  return target_by_name("torch").write({.problem = problem, .placement = placement});
+}
+
+TEST(ExportTorch, GivesASplitModuleToMostOfItsWork) {
+  const Exported split =
+      torch_map({{"/m/x/MatMul", 10, 0}, {"/m/x/Add", 1, 1}, {"/m/y/Mul", 1, 1}}, "2xA100");
+  EXPECT_THAT(split.bytes, HasSubstr("\"m.x\": 0"));
+  EXPECT_THAT(split.bytes, HasSubstr("\"m.y\": 1"));
+  EXPECT_THAT(split.notes, Contains(HasSubstr("1 of 3 nodes share a module")));
+  // Work of the module itself, beside that of one in it: the longer path counts.
+  const Exported nested = torch_map({{"/m/MatMul", 10, 0}, {"/m/x/Add", 1, 1}}, "2xA100");
+  EXPECT_THAT(nested.bytes, HasSubstr("\"m\": 0"));
+  EXPECT_THAT(nested.bytes, HasSubstr("\"m.x\": 1"));
+  EXPECT_THAT(nested.notes, Not(Contains(HasSubstr("share a module"))));
+}
+
+TEST(ExportTorch, NamesTheCpu) {
+  EXPECT_THAT(torch_map({{"/m/x/MatMul", 10, 0}}, "cpu:1").bytes, HasSubstr("\"\": \"cpu\""));
 }
 
 TEST_F(Export, TensorflowStrings) {

@@ -69,6 +69,48 @@ TEST(Dot, ReadsNodesEdgesAndAttributes) {
   EXPECT_TRUE(graph.outputs(e).empty());
 }
 
+// As torchviz draws: nothing of it is meant for us but the nodes and edges.
+TEST(Dot, ReadsDrawingsWithoutCosts) {
+  const Imported imported = read_dot("net.dot", R"dot(digraph {
+  graph [size="12,12"]
+  node [align=left fontname=monospace fontsize=10 height=0.2 ranksep=0.1 shape=box style=filled]
+  1402 [label="
+ (1, 3)" fillcolor=darkolivegreen1]
+  1403 [label=AddmmBackward0]
+  1403 -> 1402
+  1404 [label=AccumulateGrad]
+  1404 -> 1403
+}
+)dot");
+  const graph::Graph& graph = imported.graph;
+  EXPECT_EQ(graph.name(), "net");
+  EXPECT_EQ(graph.op_kind(NodeId(1)), "AddmmBackward0");
+  EXPECT_EQ(graph.given_time(NodeId(1)), std::nullopt);
+  EXPECT_THAT(edges_of(graph), ElementsAre("1403->1402", "1404->1403"));
+  EXPECT_THAT(imported.notes, ElementsAre(HasSubstr("no node has a time, flops or bytes")));
+}
+
+TEST(Dot, GraphvizsOwnAttributesAreNoCosts) {
+  const Imported imported = read_dot("g.dot", R"(digraph {
+    graph [size="7.5,10!", weight=heavy, time_unit=ms]
+    node [size="1,1", width=0.5]
+    a [size=big, time=1, height="0.5,"]
+    a -> b [weight=3, penwidth=2, len="1.5"]
+  })");
+  const graph::Graph& graph = imported.graph;
+  EXPECT_EQ(graph.time_unit(), "ms");
+  EXPECT_EQ(graph.given_time(NodeId(0)), 1.0);
+  EXPECT_EQ(graph.given_time(NodeId(1)), std::nullopt);
+  EXPECT_EQ(graph.transfer_time(TensorId(0)), 3.0);
+  EXPECT_EQ(graph.bytes(TensorId(0)), std::nullopt);
+  EXPECT_TRUE(imported.notes.empty());  // one node has a cost
+  // What only we have a meaning for is still checked.
+  EXPECT_EQ(error_in("digraph { a -> b [size=\"1,1\"] }"),
+            "g.dot:1:24: size must be a finite number >= 0");
+  EXPECT_EQ(error_in("digraph { node [time=soon] }"),
+            "g.dot:1:22: time must be a finite number >= 0");
+}
+
 TEST(Dot, TakesTheLabelForTheOpWhereNothingElseSays) {
   const graph::Graph graph =
       read(R"(digraph { a [label="Conv"]; b [label="\N"]; c [label=<x<b>y</b>>] })");

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <string>
 #include <vector>
@@ -12,11 +11,14 @@
 #include "doppler/import/import.h"
 #include "doppler/import/task_graph.h"
 #include "support/errors.h"
+#include "support/packed_bytes.h"
 
 namespace doppler::import {
 namespace {
 
 using test::error_of;
+using test::gzip;
+using test::tar_member;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -378,42 +380,6 @@ TEST(TaskGraph, ManyNodesOfOneName) {
 
 // --- archives ---
 
-std::string gzip(const std::string& text) {
-  z_stream stream{};
-  deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  std::string packed(text.size() + 1024, '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-  stream.avail_in = static_cast<uInt>(text.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  EXPECT_EQ(deflate(&stream, Z_FINISH), Z_STREAM_END);
-  packed.resize(stream.total_out);
-  deflateEnd(&stream);
-  return packed;
-}
-
-std::string tar_member(const std::string& name, const std::string& content) {
-  std::string header(512, '\0');
-  const auto put = [&](std::size_t at, const std::string& text) {
-    header.replace(at, text.size(), text);
-  };
-  char size[12];
-  std::snprintf(size, sizeof size, "%011o", static_cast<unsigned>(content.size()));
-  put(0, name);
-  put(124, size);
-  put(148, "        ");
-  put(156, "0");
-  put(257, std::string("ustar\0"
-                       "00",
-                       8));
-  unsigned sum = 0;
-  for (const char c : header) sum += static_cast<unsigned char>(c);
-  char checksum[8];
-  std::snprintf(checksum, sizeof checksum, "%06o", sum);
-  put(148, std::string(checksum, 7) + " ");
-  return header + content + std::string((512 - content.size() % 512) % 512, '\0');
-}
-
 TEST(Archive, UnpacksGzipAndTar) {
   const std::string tar = tar_member("x/a.txt", "hello") + tar_member("b", std::string(600, 'b')) +
                           std::string(1024, '\0');
@@ -427,6 +393,21 @@ TEST(Archive, UnpacksGzipAndTar) {
   }
   EXPECT_EQ(unpack("g.gz", gzip("one") + gzip("two"))[0].bytes, "onetwo");
   EXPECT_FALSE(is_packed("{}"));
+}
+
+TEST(Archive, TheLargestGraphIsTakenAndTheOthersAreNamed) {
+  const auto dot = [](const char* nodes) { return fmt::format("digraph {{ {} }}", nodes); };
+  const std::string tar = tar_member("rank0.dot", dot("a [flops=1]")) +
+                          tar_member("LICENSE", std::string(5000, 'x')) +
+                          tar_member("rank1.dot", dot("a [flops=1]; b [flops=1]; c [flops=1]")) +
+                          std::string(1024, '\0');
+  const GraphFile file = unpack_graph("t.tar.gz", gzip(tar));
+  EXPECT_EQ(file.name, "t.tar.gz/rank1.dot");
+  EXPECT_EQ(parse(file.name, file.bytes).graph.node_count(), 3u);
+  EXPECT_THAT(file.notes,
+              ElementsAre("t.tar.gz/rank1.dot is the largest graph in the archive and was "
+                          "taken; left out: t.tar.gz/LICENSE, t.tar.gz/rank0.dot"));
+  EXPECT_TRUE(unpack_graph("g.gz", gzip(dot("a [flops=1]"))).notes.empty());
 }
 
 TEST(Archive, RefusesWhatIsDamagedOrMadeToFillTheMemory) {

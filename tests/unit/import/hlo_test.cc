@@ -14,6 +14,7 @@ using test::error_of;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 Imported read(std::string_view text) {
   return read_hlo("m.hlo", text, {});
@@ -90,9 +91,72 @@ ENTRY e {
   ROOT back = f32[2,32,32,8] convolution(c, k), window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2 rhs_reversal=1x1}, dim_labels=b01f_01io->b01f
 })")
                                  .graph;
-  EXPECT_EQ(graph.flops(node(graph, "c")), 2.0 * (2 * 16 * 16 * 8) * 9 * 3);
-  // Three of four positions of the spread input are zeros.
-  EXPECT_EQ(graph.flops(node(graph, "back")), 2.0 * (2 * 32 * 32 * 8) * (9.0 / 4) * 3);
+  // Of 16 x 3 taps along a dimension one is on the padding behind the input.
+  EXPECT_EQ(graph.flops(node(graph, "c")), 2.0 * (2 * 8) * (47 * 47) * 3);
+  // Every other position of the spread input is a zero: the taps meet 15, 16 and 16 elements.
+  EXPECT_EQ(graph.flops(node(graph, "back")), 2.0 * (2 * 8) * (47 * 47) * 3);
+}
+
+// A product as compilers for TPUs write it: the window hangs over the input but for one tap.
+TEST(Hlo, AConvolutionThatIsAProduct) {
+  const graph::Graph graph = read(R"(HloModule m
+ENTRY e {
+  x = f32[16,2,1] parameter(0)
+  k = f32[16,16,512] parameter(1)
+  c = f32[2,16,512] convolution(x, k), window={size=16 pad=15_15 rhs_reversal=1}, dim_labels=fb0_i0o->b0f
+  l = f32[16,4096,512] parameter(2)
+  d = f32[2,4096,512] convolution(x, l), window={size=4096 pad=4095_4095 rhs_reversal=1}, dim_labels=fb0_i0o->b0f
+  ROOT t = (f32[2,16,512], f32[2,4096,512]) tuple(c, d)
+})")
+                                 .graph;
+  EXPECT_EQ(graph.flops(node(graph, "c")), 2.0 * 2 * 16 * 16 * 512);
+  EXPECT_EQ(graph.flops(node(graph, "d")), 2.0 * 2 * 16 * 4096 * 512);
+}
+
+TEST(Hlo, VendorLibraries) {
+  const graph::Graph graph = read(R"(HloModule m
+ENTRY e {
+  a = f32[101,407] parameter(0)
+  b = f32[407,400] parameter(1)
+  gemm = (f32[101,400]{1,0}, s8[33554432]{0}) custom-call(a, b), custom_call_target="__cublas$lt$matmul"
+  product = f32[101,400] get-tuple-element(gemm), index=0
+  x = f32[128,192,100,100] parameter(2)
+  dy = f32[128,64,100,100] parameter(3)
+  w = f32[64,192,3,3] parameter(4)
+  dw = (f32[64,192,3,3], u8[0]) custom-call(x, dy), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, custom_call_target="__cudnn$convBackwardFilter"
+  dx = (f32[128,192,100,100], u8[0]) custom-call(dy, w), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01, custom_call_target="__cudnn$convBackwardInput"
+  dw0 = f32[64,192,3,3] get-tuple-element(dw), index=0
+  dx0 = f32[128,192,100,100] get-tuple-element(dx), index=0
+  ROOT t = (f32[101,400], f32[64,192,3,3], f32[128,192,100,100]) tuple(product, dw0, dx0)
+})")
+                                 .graph;
+  // Not by the workspace, which is larger than the result.
+  EXPECT_NEAR(*graph.flops(node(graph, "gemm")), 2.0 * 101 * 400 * 407, 1.0);
+  EXPECT_EQ(graph.bytes_written(node(graph, "gemm")), 4.0 * 101 * 400);
+  EXPECT_EQ(graph.flops(node(graph, "dw")), 2.0 * (128 * 64 * 100 * 100) * 9 * 192);
+  EXPECT_EQ(graph.flops(node(graph, "dx")), 2.0 * (128 * 64 * 100 * 100) * 9 * 192);
+}
+
+// As newer versions of JAX write them before the computations.
+TEST(Hlo, TablesOfTheSourceAreSkipped) {
+  const graph::Graph graph = read(R"(HloModule jit_f, is_scheduled=true
+
+FileNames
+1 "/home/me/{model}.py"
+FunctionNames
+1 "<module>"
+2 "f"
+FileLocations
+1 {file_name_id=1 function_name_id=1 line=8 end_line=8 column=0 end_column=10}
+StackFrames
+1 {file_location_id=1 parent_frame_id=1}
+
+ENTRY %main {
+  %x = f32[8] parameter(0)
+  ROOT %y = f32[8] negate(%x), metadata={op_name="neg" stack_frame_id=1}
+})")
+                                 .graph;
+  EXPECT_EQ(graph.node_count(), 1u);
 }
 
 TEST(Hlo, FusionIsCostedByItsBody) {
@@ -119,6 +183,43 @@ ENTRY %e {
   // One row of the table, the index, x; not the table.
   EXPECT_EQ(graph.bytes_read(NodeId(0)), 32.0 + 4.0 + 32.0);
   EXPECT_EQ(graph.bytes_written(NodeId(0)), 32.0);
+}
+
+// One layer of a stack of weights, looked up by a fusion inside a fusion, and one row of a cache
+// written in place.
+TEST(Hlo, AFusionReadsAndWritesPartsOfStacks) {
+  const graph::Graph graph = read(R"(HloModule m
+layer {
+  stack = f32[32,8,8] parameter(0)
+  i = s32[] parameter(1)
+  zero = s32[] constant(0)
+  flat = f32[32,8,8] bitcast(stack)
+  one = f32[1,8,8] dynamic-slice(flat, i, zero, zero), dynamic_slice_sizes={1,8,8}
+  ROOT w = f32[8,8] bitcast(one)
+}
+fused {
+  stack = f32[32,8,8] parameter(0)
+  i = s32[] parameter(1)
+  cache = f32[100,8] parameter(2)
+  x = f32[1,8] parameter(3)
+  w = f32[8,8] fusion(stack, i), kind=kLoop, calls=layer
+  y = f32[1,8] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  zero = s32[] constant(0)
+  new = f32[100,8] dynamic-update-slice(cache, y, i, zero)
+  ROOT out = f32[100,8] bitcast(new)
+}
+ENTRY e {
+  stack = f32[32,8,8] parameter(0)
+  i = s32[] parameter(1)
+  cache = f32[100,8] parameter(2)
+  x = f32[1,8] parameter(3)
+  ROOT f = f32[100,8] fusion(stack, i, cache, x), kind=kLoop, calls=fused
+})")
+                                 .graph;
+  ASSERT_EQ(graph.node_count(), 1u);
+  EXPECT_EQ(graph.flops(NodeId(0)), 2.0 * 8 * 8);
+  EXPECT_EQ(graph.bytes_read(NodeId(0)), 4.0 * 8 * 8 + 4.0 + 4.0 * 8);
+  EXPECT_EQ(graph.bytes_written(NodeId(0)), 4.0 * 8);
 }
 
 TEST(Hlo, LoopIsOneNodeAndHandsOnItsWeights) {
@@ -212,6 +313,44 @@ ENTRY e {
   EXPECT_TRUE(imported.graph.is_output(imported.graph.outputs(NodeId(0))[0]));
   EXPECT_THAT(imported.notes, Contains(HasSubstr("1 all-reduce-start")));
   EXPECT_THAT(imported.notes, Contains(HasSubstr("1 instructions that no result needs")));
+}
+
+// As XLA writes them for GPUs and TPUs: the start's tuple has the operands, too.
+TEST(Hlo, AsyncPairsHandOnTheirResult) {
+  const Imported imported = read(R"(HloModule m
+wrapped { p = f32[8,256] parameter(0) ROOT s = f32[2,256] slice(p), slice={[0:2], [0:256]} }
+ENTRY e {
+  x = f32[64,256] parameter(0)
+  g0 = (f32[64,256], f32[512,256]) all-gather-start(x), dimensions={0}
+  g = f32[512,256] all-gather-done(g0)
+  n = f32[512,256] negate(g)
+  p0 = (f32[512,256], f32[512,256], u32[], u32[]) collective-permute-start(n), source_target_pairs={{0,1}}
+  p = f32[512,256] collective-permute-done(p0)
+  r0 = ((f32[512,256]), f32[8,256]) reduce-scatter-start(p), dimensions={0}, to_apply=wrapped
+  r = f32[8,256] reduce-scatter-done(r0)
+  a0 = ((f32[8,256]), f32[2,256], u32[]) async-start(r), calls=wrapped
+  a1 = ((f32[8,256]), f32[2,256], u32[]) async-update(a0)
+  a = f32[2,256] async-done(a1)
+  c0 = (f32[2,256], f32[2,256], u32[]) copy-start(a)
+  ROOT c = f32[2,256] copy-done(c0)
+})");
+  const graph::Graph& graph = imported.graph;
+  EXPECT_THAT(names(graph), ElementsAre("g0", "n", "p0", "r0", "a0", "c0"));
+  const auto result_bytes = [&](std::string_view name) {
+    double bytes = 0.0;
+    for (const TensorId tensor : graph.outputs(node(graph, name))) bytes += *graph.bytes(tensor);
+    return bytes;
+  };
+  EXPECT_EQ(result_bytes("g0"), 4.0 * 512 * 256);
+  EXPECT_EQ(result_bytes("p0"), 4.0 * 512 * 256);
+  EXPECT_EQ(result_bytes("r0"), 4.0 * 8 * 256);
+  EXPECT_EQ(result_bytes("a0"), 4.0 * 2 * 256);
+  EXPECT_EQ(result_bytes("c0"), 4.0 * 2 * 256);
+  for (const char* name : {"n", "p0", "r0", "a0", "c0"}) {
+    EXPECT_EQ(graph.inputs(node(graph, name)).size(), 1u) << name;
+  }
+  EXPECT_THAT(imported.notes, Not(Contains(HasSubstr("has no rule"))));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("1 reduce-scatter-start")));
 }
 
 TEST(Hlo, ConstantsAreFolded) {

@@ -12,6 +12,7 @@ namespace {
 using test::error_of;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 Imported read(std::string_view text, const ImportOptions& options = {}) {
   return read_ncnn("net.param", text, options);
@@ -101,6 +102,71 @@ Gemm  gemm 1 1 in out 3=1 5=1 6=1 8=32 9=64 10=4
   EXPECT_THAT(guessed.notes, Contains(HasSubstr("no shape for input 'in': taken as w=64 h=128")));
   const Imported given = read(kText, {.dimensions = {{"in.h", 10}}});
   EXPECT_EQ(given.graph.flops(node(given.graph, "gemm")), 2.0 * 10 * 32 * 64);
+}
+
+// What the first layer with weights asks for holds before the layers in front of it as well.
+TEST(Ncnn, FocusInFrontOfTheFirstConvolution) {
+  const Imported imported = read(R"(7767517
+3 3
+Input       images 0 1 images
+YoloV5Focus focus  1 1 images 207
+Convolution conv   1 1 207 208 0=32 1=3 4=1 5=1 6=3456
+)");
+  const graph::Graph& graph = imported.graph;
+  // 3456 weights = 32 x 3 x 3 x 12: 12 channels, of 2 x 2 pixels of 3. 224 x 224 is halved.
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'images': taken as w=224 h=224 c=3")));
+  EXPECT_THAT(imported.notes, Not(Contains(HasSubstr("has no rule"))));
+  EXPECT_EQ(graph.flops(node(graph, "focus")), 0.0);
+  EXPECT_EQ(result_bytes(graph, "focus"), 112 * 112 * 12 * 4);
+  EXPECT_EQ(result_bytes(graph, "conv"), 112 * 112 * 32 * 4);
+  EXPECT_EQ(graph.flops(node(graph, "conv")), 2.0 * 3456 * 112 * 112);
+}
+
+TEST(Ncnn, ElementwiseLayersInFrontOfTheFirstConvolution) {
+  const Imported imported = read(R"(7767517
+6 6
+Input       data 0 1 data
+BinaryOp    sub  1 1 data a 0=1 1=1 2=127.5
+MemoryData  mean 0 1 mean 0=1
+BinaryOp    mul  2 1 mean a b 0=2
+BatchNorm   norm 1 1 b c 0=3
+Convolution conv 1 1 c d 0=8 1=3 3=2 4=1 6=216
+)");
+  const graph::Graph& graph = imported.graph;
+  // 216 weights = 8 x 3 x 3 x 3.
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'data': taken as w=224 h=224 c=3")));
+  EXPECT_EQ(graph.flops(node(graph, "sub")), 224.0 * 224 * 3);
+  EXPECT_EQ(result_bytes(graph, "mul"), 224 * 224 * 3 * 4);
+  EXPECT_EQ(graph.flops(node(graph, "conv")), 2.0 * 216 * 112 * 112);
+}
+
+TEST(Ncnn, PaddingAndScalingInFrontOfAGroupedConvolution) {
+  const Imported imported = read(R"(7767517
+6 7
+Input       x     0 1 x
+Split       split 1 2 x x0 x1
+ReLU        relu  1 1 x1 r
+Interp      half  1 1 x0 a 0=2 1=0.5 2=0.5
+Padding     pad   1 1 a b 0=1 1=1 2=1 3=1
+ConvolutionDepthWise conv 1 1 b c 0=32 1=3 6=1152 7=4
+)");
+  const graph::Graph& graph = imported.graph;
+  // 1152 weights = 32 x 3 x 3 x 4: 4 channels in each of 4 groups. Nothing is asked of r.
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'x': taken as w=224 h=224 c=16")));
+  EXPECT_EQ(result_bytes(graph, "pad"), 114 * 114 * 16 * 4);
+  EXPECT_EQ(graph.flops(node(graph, "conv")), 2.0 * 1152 * 112 * 112);
+}
+
+// The shape of a mask does not follow from what reads the result.
+TEST(Ncnn, OtherInputsAreNotAskedForSizes) {
+  const Imported imported = read(R"(7767517
+4 4
+Input       x     0 1 x 0=8 1=8 2=16
+Input       angle 0 1 angle
+RotaryEmbed turn  2 1 x angle y
+Convolution conv  1 1 y z 0=4 1=1 6=64
+)");
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'angle': taken as w=1 h=1 c=1")));
 }
 
 TEST(Ncnn, UnknownLayersAreNoted) {

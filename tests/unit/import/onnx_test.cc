@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr int kFloat = 1, kInt64 = 7, kBool = 9, kHalf = 10;
+constexpr int kFloat = 1, kUint8 = 2, kInt8 = 3, kInt64 = 7, kBool = 9, kHalf = 10, kInt4 = 22;
 
 Imported read(const std::string& bytes_of_model, const ImportOptions& options = {}) {
   return read_onnx("m.onnx", bytes_of_model, options);
@@ -42,10 +42,10 @@ std::vector<std::string> names(const graph::Graph& graph) {
   return all;
 }
 
-// Bytes of the only result of one operator on float inputs of the given shapes; opset 13.
-double bytes_of(std::string_view op, const std::vector<Sizes>& shapes,
-                const std::vector<std::string>& attributes = {},
-                const std::vector<Sizes>& lists = {}) {
+// One operator on float inputs of the given shapes, and a reader of its result; opset 13.
+graph::Graph graph_of(std::string_view op, const std::vector<Sizes>& shapes,
+                      const std::vector<std::string>& attributes = {},
+                      const std::vector<Sizes>& lists = {}) {
   GraphParts parts;
   Names inputs;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -60,9 +60,23 @@ double bytes_of(std::string_view op, const std::vector<Sizes>& shapes,
   }
   parts.nodes = {node(op, inputs, {"y"}, attributes), node("Neg", {"y"}, {"z"})};
   parts.outputs = {value("z", kFloat, {})};
-  const graph::Graph graph = read(model(parts)).graph;
+  return read(model(parts)).graph;
+}
+// Bytes of its only result.
+double bytes_of(std::string_view op, const std::vector<Sizes>& shapes,
+                const std::vector<std::string>& attributes = {},
+                const std::vector<Sizes>& lists = {}) {
   // Views are folded, so the reader's result is looked at.
-  return result_bytes(graph, "n_z");
+  return result_bytes(graph_of(op, shapes, attributes, lists), "n_z");
+}
+// Bytes of what one operator makes of an input whose dimensions are partly open.
+double open_bytes(int type, const std::vector<std::string>& dims,
+                  const ImportOptions& options = {}) {
+  const Imported imported = read(model({.nodes = {node("Relu", {"x"}, {"y"})},
+                                        .inputs = {value("x", type, dims)},
+                                        .outputs = {value("y", type, {})}}),
+                                 options);
+  return result_bytes(imported.graph, "n_y");
 }
 
 // Nothing is known of such a result; it must not be looked into.
@@ -147,6 +161,108 @@ TEST(Onnx, ChannelsLast) {
   EXPECT_EQ(bytes_of("BiasSplitGelu", {{2, 16, 8}, {8}}), 4.0 * 2 * 16 * 4);
 }
 
+// Of com.microsoft, as models quantised to eight bits have them: with a scale and a zero point for
+// each tensor.
+TEST(Onnx, QuantisedOperators) {
+  const Sizes one{};
+  EXPECT_EQ(bytes_of("QLinearConcat", {one, one, {2, 3}, one, one, {2, 4}, one, one},
+                     {attribute("axis", 1)}),
+            4.0 * 2 * 7);
+  EXPECT_EQ(bytes_of("QLinearAdd", {{4, 1, 3}, one, one, {5, 1}, one, one, one, one}),
+            4.0 * 4 * 5 * 3);
+  EXPECT_EQ(bytes_of("QLinearMul", {{3}, one, one, {2, 3}, one, one, one}), 4.0 * 2 * 3);
+  EXPECT_EQ(bytes_of("QGemm", {{6, 2}, one, one, {9, 2}, one, one}, {attribute("transB", 1)}),
+            4.0 * 6 * 9);
+  // With a zero point of its own the result is quantised too.
+  const graph::Graph graph =
+      read(model({.nodes = {node("QGemm", {"a", "s", "z", "b", "s", "z", "", "s", "z"}, {"y"}, {},
+                                 "com.microsoft")},
+                  .initializers = {tensor("b", kUint8, {2, 9}), tensor("s", kFloat, {}),
+                                   tensor("z", kUint8, {})},
+                  .inputs = {value("a", kUint8, {"6", "2"})},
+                  .outputs = {value("y", kUint8, {})}}))
+          .graph;
+  EXPECT_EQ(graph.flops(NodeId(0)), 2.0 * 6 * 9 * 2);
+  EXPECT_EQ(result_bytes(graph, "n_y"), 6.0 * 9);
+}
+
+// Weights that are unpacked where they are used take the room that the model has for them.
+TEST(Onnx, QuantisedWeights) {
+  const graph::Graph conv =
+      read(model({.nodes = {node("DequantizeLinear", {"w", "s", "z"}, {"d"}),
+                            node("Conv", {"x", "d"}, {"y"})},
+                  .initializers = {tensor("w", kInt8, {8, 3, 3, 3}), tensor("s", kFloat, {8}),
+                                   tensor("z", kInt8, {8})},
+                  .inputs = {value("x", kFloat, {"1", "3", "16", "16"})},
+                  .outputs = {value("y", kFloat, {})}}))
+          .graph;
+  EXPECT_EQ(conv.bytes(conv.inputs(NodeId(0))[1]), 8.0 * 27);
+  EXPECT_EQ(conv.bytes_read(NodeId(0)), 4.0 * 3 * 16 * 16 + 8.0 * 27);
+  // Also in another shape and order; two to a byte.
+  const graph::Graph product =
+      read(model({.nodes = {node("DequantizeLinear", {"w", "s"}, {"d"}),
+                            node("Reshape", {"d", "k"}, {"r"}), node("Transpose", {"r"}, {"t"}),
+                            node("MatMul", {"x", "t"}, {"y"})},
+                  .initializers = {tensor("w", kInt4, {1200}), tensor("s", kFloat, {}),
+                                   int64s("k", {30, 40})},
+                  .inputs = {value("x", kFloat, {"2", "40"})},
+                  .outputs = {value("y", kFloat, {})}}))
+          .graph;
+  EXPECT_EQ(product.bytes(product.inputs(NodeId(0))[1]), 600.0);
+  EXPECT_EQ(product.bytes_read(NodeId(0)), 4.0 * 2 * 40 + 600.0);
+}
+
+// Of com.microsoft: keys and values packed with the query, and keys as a cache has them.
+TEST(Onnx, LayoutsOfAttention) {
+  const auto heads = attribute("num_heads", 4);
+  const graph::Graph packed = graph_of("MultiHeadAttention", {{2, 8, 4, 3, 16}}, {heads});
+  EXPECT_EQ(packed.flops(find(packed, "n_y")), 4.0 * 2 * 8 * 64 * 8);
+  EXPECT_EQ(result_bytes(packed, "n_y"), 4.0 * 2 * 8 * 64);
+  const graph::Graph crossed =
+      graph_of("MultiHeadAttention", {{2, 8, 64}, {2, 4, 10, 16}, {2, 4, 10, 16}}, {heads});
+  EXPECT_EQ(crossed.flops(find(crossed, "n_y")), 4.0 * 2 * 8 * 64 * 10);
+}
+
+// 8 experts of 16 x 8 and 8 x 16 weights, of which each row takes 2.
+TEST(Onnx, MixturesOfExperts) {
+  const auto two = attribute("k", 2);
+  const Sizes up{8, 16, 8}, bias{8, 16}, down{8, 8, 16};
+  const graph::Graph rows = graph_of("MoE", {{4, 8}, {4, 8}, up, bias, down}, {two});
+  EXPECT_EQ(rows.flops(find(rows, "n_y")), 2.0 * 4 * 2 * (16 * 8 + 8 * 16));
+  // One row reads no more than its own experts.
+  const graph::Graph row = graph_of("MoE", {{1, 8}, {1, 8}, up, bias, down}, {two});
+  EXPECT_EQ(row.bytes_read(find(row, "n_y")), 4.0 * (8 + 8) + 2 * 4.0 * (16 * 8 + 16 + 8 * 16));
+  // Two weights to a byte; the four rows may need them all.
+  const graph::Graph packed =
+      read(model({.nodes = {node("QMoE", {"x", "router", "w1", "s1", "", "w2", "s2"}, {"y"}, {two},
+                                 "com.microsoft")},
+                  .initializers = {tensor("w1", kUint8, {8, 16, 4}), tensor("s1", kFloat, {8, 16}),
+                                   tensor("w2", kUint8, {8, 8, 8}), tensor("s2", kFloat, {8, 8})},
+                  .inputs = {value("x", kFloat, {"4", "8"}), value("router", kFloat, {"4", "8"})},
+                  .outputs = {value("y", kFloat, {})}}))
+          .graph;
+  EXPECT_EQ(packed.flops(NodeId(0)), 2.0 * 4 * 2 * (16 * 8 + 8 * 16));
+  EXPECT_EQ(packed.bytes_read(NodeId(0)),
+            4.0 * (4 * 8 + 4 * 8) + 8.0 * (16 * 4 + 4 * 16 + 8 * 8 + 4 * 8));
+}
+
+TEST(Onnx, PackedTables) {
+  const Imported imported = read(
+      model({.nodes = {node("GatherBlockQuantized", {"table", "i", "s"}, {"y"},
+                            {attribute("bits", 4), attribute("block_size", 32)}, "com.microsoft")},
+             .initializers = {tensor("table", kUint8, {100, 16}), tensor("s", kHalf, {100, 1})},
+             .inputs = {value("i", kInt64, {"2", "3"})},
+             .outputs = {value("y", kHalf, {})}}));
+  const graph::Graph& graph = imported.graph;
+  EXPECT_EQ(result_bytes(graph, "n_y"), 2.0 * 2 * 3 * 32);
+  EXPECT_EQ(graph.bytes_read(NodeId(0)), 2.0 * 3 * 16);
+  EXPECT_THAT(imported.notes, Not(Contains(HasSubstr("without a rule"))));
+  const auto k = attribute("K", 8), n = attribute("N", 16);
+  EXPECT_EQ(bytes_of("MatMulBnb4", {{2, 3, 8}, {64}, {8}}, {k, n}), 4.0 * 2 * 3 * 16);
+  EXPECT_EQ(bytes_of("MatMulBnb4", {{2, 3, 16}, {64}, {8}}, {k, n, attribute("transB", 0)}),
+            4.0 * 2 * 3 * 8);
+}
+
 TEST(Onnx, ConstantsFoldAway) {
   // Weights made by ConstantOfShape, as light models have them.
   const Imported imported =
@@ -198,6 +314,65 @@ TEST(Onnx, SymbolicDimensions) {
   EXPECT_EQ(result_bytes(bound.graph, "n_y"), 2.0 * 8 * 10 * 3 * 64);
   EXPECT_THAT(bound.notes, Not(Contains(HasSubstr("not bound"))));
   EXPECT_THAT(bound.notes, Contains(HasSubstr("--dim other=1: the model has no such dimension")));
+}
+
+// As exporters leave them that give dimensions no name, or one that says nothing.
+TEST(Onnx, OpenSidesOfImages) {
+  EXPECT_EQ(open_bytes(kFloat, {"p2o.DynamicDimension.0", "3", "p2o.DynamicDimension.1",
+                                "p2o.DynamicDimension.2"}),
+            4.0 * 3 * 224 * 224);
+  EXPECT_EQ(open_bytes(kFloat, {"?", "3", "48", "?"}), 4.0 * 3 * 48 * 224);
+  EXPECT_EQ(open_bytes(kHalf, {"1", "?", "?", "4"}), 2.0 * 224 * 224 * 4);
+  EXPECT_EQ(open_bytes(kUint8, {"unk__1", "unk__2", "unk__3", "3"}), 1.0 * 224 * 224 * 3);
+  // What is named, or named like the batch, and what the user says goes first.
+  EXPECT_EQ(open_bytes(kFloat, {"?", "1", "time", "?"}), 4.0 * 128 * 224);
+  EXPECT_EQ(open_bytes(kFloat, {"?", "3", "batch", "?"}), 4.0 * 3 * 224);
+  EXPECT_EQ(open_bytes(kFloat, {"None", "3", "None", "?"}), 4.0 * 3 * 224);
+  EXPECT_EQ(open_bytes(kFloat, {"?", "3", "?", "?"}, {.dimensions = {{"x.3", 100}}}),
+            4.0 * 3 * 224 * 100);
+  // Tokens.
+  EXPECT_EQ(open_bytes(kInt64, {"unk__1", "unk__2"}), 8.0 * 128);
+}
+
+TEST(Onnx, OpenDimensionsOfOneName) {
+  const Imported imported = read(model(
+      {.nodes = {node("Neg", {"rows"}, {"a"}), node("Relu", {"x"}, {"b"})},
+       .inputs = {value("rows", kFloat, {"side"}), value("x", kFloat, {"1", "3", "side", "?"})},
+       .outputs = {value("a", kFloat, {}), value("b", kFloat, {})}}));
+  EXPECT_EQ(result_bytes(imported.graph, "n_a"), 4.0 * 224);
+  EXPECT_EQ(result_bytes(imported.graph, "n_b"), 4.0 * 3 * 224 * 224);
+  for (const std::string& name : Names{"side", "x.3"}) {
+    EXPECT_THAT(imported.notes, Contains("dimension '" + name + "' is not bound: taken as 224 " +
+                                         "(set with --dim " + name + "=N)"));
+  }
+}
+
+// A decoder with and one without its cache, merged: one node would leave nothing to place.
+TEST(Onnx, BranchesThatAreNearlyAllReplaceTheirIf) {
+  const std::string whole =
+      body({.nodes = {node("MatMul", {"x", "w"}, {"a"}), node("Identity", {"a"}, {"i"}),
+                      node("Relu", {"i"}, {"b"}), node("Exp", {"b"}, {"t"})},
+            .outputs = {value("t", kFloat, {})}});
+  const std::string little =
+      body({.nodes = {node("Identity", {"x"}, {"j"}), node("Neg", {"j"}, {"e"})},
+            .outputs = {value("e", kFloat, {})}});
+  const OnnxImported read_model = read_onnx_nodes(
+      "m.onnx",
+      model({.nodes = {node("If", {"c"}, {"y"},
+                            {graph_attribute("then_branch", whole),
+                             graph_attribute("else_branch", little)}),
+                       node("Reshape", {"y", "k"}, {"r"}), node("Relu", {"r"}, {"z"})},
+             .initializers = {tensor("w", kFloat, {80, 80}), int64s("k", {6400})},
+             .inputs = {value("x", kFloat, {"80", "80"}), value("c", kBool, {})},
+             .outputs = {value("z", kFloat, {})}}),
+      {});
+  const graph::Graph& graph = read_model.imported.graph;
+  EXPECT_THAT(names(graph), ElementsAre("n_a", "n_b", "n_t", "n_z"));
+  EXPECT_EQ(graph.edge_count(), 3u);
+  // The If itself is on no one device; what passes its result on is where that is made.
+  EXPECT_THAT(read_model.node_of, ElementsAre(NodeId{}, find(graph, "n_t"), find(graph, "n_z")));
+  // What the branch says is said once, and nothing of the other.
+  EXPECT_THAT(read_model.imported.notes, Contains(HasSubstr("2 nodes that only rename")));
 }
 
 TEST(Onnx, BranchesAreOneNode) {

@@ -8,6 +8,7 @@
 
 #include "doppler/base/file.h"
 #include "doppler/base/json_reader.h"
+#include "doppler/graph/builder.h"
 #include "doppler/graph/generate/random.h"
 #include "doppler/sim/simulator.h"
 #include "support/graphs.h"
@@ -91,6 +92,24 @@ TEST(Page, BarsAreTheRun) {
   EXPECT_EQ(numbers(data, "links"), (std::vector<double>{0, 1}));
 }
 
+// a(1) and b(3) one after the other on one of two devices, 100 bytes from one to the other.
+TEST(Page, MemoryAndBusyTime) {
+  graph::GraphBuilder builder;
+  const NodeId a = builder.add_node({.name = "a", .time = 1.0});
+  const NodeId b = builder.add_node({.name = "b", .time = 3.0});
+  builder.connect(builder.add_output(a, 100.0, 1.0), b);
+  Page page{.title = "t"};
+  page.placements.push_back(
+      placed(test::uniform_problem(std::move(builder).build(), 2, cost::LinkMode::kChannel), 2));
+  const std::string data = data_of(write_page(page));
+  EXPECT_THAT(data, HasSubstr("\"busy\": 1"));
+  EXPECT_THAT(data, HasSubstr("\"peak_bytes\": 100"));
+  // Time and bytes in turn: the tensor is there while a writes and b reads it.
+  const std::vector<double> memory = numbers(data, "memory");
+  EXPECT_THAT(memory, ::testing::Contains(100.0));
+  EXPECT_EQ(memory.size() % 2, 0u);
+}
+
 // Placements of one graph share it.
 TEST(Page, AGraphStandsOnce) {
   const auto problem = test::uniform_problem(
@@ -121,6 +140,16 @@ TEST(Page, LargeGraphsAreGroupedAndPagesStaySmall) {
   const std::vector<double> bars = numbers(data, "bars");
   EXPECT_LE(bars.size() / 4, 50'000u);
   EXPECT_GT(bars.size() / 4, 100u);
+}
+
+TEST(Page, SeveralLargeGraphsStayAsSmall) {
+  Page page{.title = "t"};
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    page.placements.push_back(placed(test::uniform_problem(
+        graph::generate_random({.family = graph::Family::kLayered, .nodes = 20000, .seed = seed}),
+        4, cost::LinkMode::kFree)));
+  }
+  EXPECT_LT(write_page(page).size(), 5'000'000u);
 }
 
 TEST(Page, TrainingsAlone) {

@@ -83,5 +83,43 @@ TEST_F(WhatIf, ASlowerLink) {
   EXPECT_NEAR(*cases[1].replaced, 2.0, 1e-9);
 }
 
+// Two parameters of 0.4 of a device's memory on one device: half the memory holds one of them.
+TEST_F(WhatIf, LessMemory) {
+  const auto topology =
+      std::make_shared<const device::Topology>(device::topology_from_spec("2xA100"));
+  const double memory = static_cast<double>(topology->devices()[0].memory_bytes);
+  graph::GraphBuilder builder;
+  for (const char* name : {"a", "b"}) {
+    const NodeId node = builder.add_node({.name = name, .time = 1.0});
+    builder.connect(builder.add_tensor({.name = std::string(name) + ".w",
+                                        .role = graph::TensorRole::kParameter,
+                                        .bytes = 0.4 * memory}),
+                    node);
+  }
+  problem_ = std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(std::move(builder).build()), topology);
+  placement_ = test::place(*problem_, {{"a", "gpu0"}, {"b", "gpu0"}});
+  const std::vector<WhatIfCase> cases = ask({.memory = {0.5, 0.9}});
+  ASSERT_EQ(cases.size(), 3u);
+  EXPECT_EQ(cases[0].kept, 2.0);
+  // At 0.5 one of them has to go.
+  EXPECT_EQ(cases[1].kept, 1.0);
+  EXPECT_EQ(cases[1].moved, 1u);
+  EXPECT_EQ(cases[1].replaced, 1.0);
+  EXPECT_EQ(cases[2].kept, 2.0);
+  EXPECT_EQ(cases[2].replaced, 1.0);
+}
+
+// Three nodes that know nothing of each other on two devices: a third device saves the second turn.
+TEST_F(WhatIf, OneMoreDeviceGains) {
+  problem_ = test::uniform_problem(test::simple_graph({{"a", 2}, {"b", 2}, {"c", 2}}, {}, 1), 2,
+                                   cost::LinkMode::kFree);
+  placement_ = test::place(*problem_, {{"a", "d0"}, {"b", "d1"}, {"c", "d0"}});
+  const std::vector<WhatIfCase> cases = ask({.added = {"d0"}});
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[1].kept, 4.0);
+  EXPECT_EQ(cases[1].replaced, 2.0);
+}
+
 }  // namespace
 }  // namespace doppler::study
