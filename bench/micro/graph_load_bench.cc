@@ -45,6 +45,34 @@ BENCHMARK_CAPTURE(read_graph, json, "json")->Arg(1000)->Arg(100000);
 BENCHMARK_CAPTURE(read_graph, text, "text")->Arg(100000);
 BENCHMARK_CAPTURE(read_graph, dot, "dot")->Arg(100000);
 
+// A module as compilers write them, with shapes of operands and metadata.
+std::string hlo_module(std::size_t instructions) {
+  Rng rng(1);
+  std::string text =
+      "HloModule bench\n\nENTRY %main (p: f32[512,512]) -> f32[512,512] {\n"
+      "  %i0 = f32[512,512]{1,0} parameter(0)\n";
+  for (std::uint32_t i = 1; i < instructions; ++i) {
+    const char* shape = "f32[512,512]{1,0}";
+    const std::uint32_t first = i - 1 - rng.below(std::min(i, kReach));
+    text += fmt::format("  {}%i{} = {} ", i + 1 == instructions ? "ROOT " : "", i, shape);
+    text +=
+        fmt::format("{}({} %i{}, {} %i{})", i % 3 == 0 ? "dot" : "add", shape, first, shape, i - 1);
+    if (i % 3 == 0) text += ", lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+    text += fmt::format(
+        ", metadata={{op_name=\"jit(f)/layer{}/op\" source_file=\"/a/b.py\" source_line={}}}\n",
+        i / 100, i);
+  }
+  return text + "}\n";
+}
+
+void read_hlo(benchmark::State& state) {
+  const std::string text = hlo_module(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(import::parse("bench", text, {.format = "hlo"}));
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+  state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
+}
+BENCHMARK(read_hlo)->Arg(30000);
+
 void write_graph(benchmark::State& state, const char* format) {
   const graph::Graph graph = wide_graph(static_cast<std::size_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(import::format_graph(graph, format));

@@ -15,6 +15,7 @@
 #include "doppler/study/plan_search.h"
 #include "doppler/tra/compile.h"
 #include "doppler/tra/workloads.h"
+#include "doppler/train/online/online_learner.h"
 #include "doppler/train/shipped_policy.h"
 
 namespace doppler::study::reproduce {
@@ -122,6 +123,7 @@ std::uint64_t Lab::hash() const {
   Hasher hasher;
   hasher.add(scale_.hash());
   hasher.add(static_cast<bool>(online_));
+  hasher.add(train::OnlineSettings{}.hash());
   for (const auto& policy : train::shipped_policies()) {
     hasher.add_span(std::span<const float>(policy->parameters));
   }
