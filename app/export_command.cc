@@ -1,9 +1,7 @@
 // dopp export
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "app/commands.h"
@@ -38,13 +36,7 @@ void run(const ExportRequest& request) {
   const SourcedPlacement placed =
       PlacementSource(request.graph, request.machine).read(request.placement, warnings);
   for (const std::string& warning : warnings) print_warning(warning);
-  // The options could not know what the placement names.
-  for (const std::string& input : {placed.graph_path, placed.devices}) {
-    std::error_code missing;
-    if (!std::filesystem::equivalent(request.output, input, missing)) continue;
-    throw ParameterError(
-        fmt::format("--output: '{}' is read, and would be replaced", request.output));
-  }
+  check_not_read(request.output, {placed.graph_path, placed.devices});
   progress.say("writing");
   // Only the form that is a changed copy of the model needs its bytes.
   import::GraphFile model;

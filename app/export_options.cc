@@ -26,7 +26,8 @@ void add_export_command(CommandLine& line) {
     forms += fmt::format("{}{}", forms.empty() ? "" : "|", target.name);
   }
   command->add_option("PLACEMENT", request->placement, "Placement file")->required();
-  command->add_option("GRAPH", request->graph, "Graph file (default: the one the placement names)");
+  command->add_option("GRAPH", request->graph, "Graph file (default: the one the placement names)")
+      ->check(not_empty());
   command->add_option("--to", request->target, "Form to write")->type_name(forms)->required();
   add_known_machine(*command, request->machine);
   add_output(*command, "-o,--output", request->output, "Write to this file")->required();

@@ -10,6 +10,7 @@ namespace {
 
 void add_known_graph(CLI::App& app, std::string& graph) {
   app.add_option("--graph", graph, "Graph file (default: that of the placement)")
+      ->check(not_empty())
       ->type_name("FILE");
 }
 
@@ -65,7 +66,7 @@ void add_what_if(CommandLine& line) {
                  given->request.changes.slowed.assign(given->slowed.begin(), given->slowed.end());
                  return given->request;
                });
-  what_if->add_option("GRAPH", request.graph, "Graph file")->required();
+  what_if->add_option("GRAPH", request.graph, "Graph file")->check(not_empty())->required();
   what_if->add_option("PLACEMENT", request.placement, "Placement file")->required();
   add_known_machine(*what_if, request.machine);
   add_names(*what_if, "--add", request.changes.added, "One more device like this one", "DEVICE");
@@ -105,7 +106,7 @@ void add_explain(CommandLine& line) {
                                "  dopp explain graph.json placement.json matmul.3\n"
                                "  dopp explain graph.json placement.json matmul.3 --json",
                                [request] { return *request; });
-  explain->add_option("GRAPH", request->graph, "Graph file")->required();
+  explain->add_option("GRAPH", request->graph, "Graph file")->check(not_empty())->required();
   explain->add_option("PLACEMENT", request->placement, "Placement file")->required();
   explain->add_option("NODE", request->node, "Name of a node")->required();
   add_known_machine(*explain, request->machine);

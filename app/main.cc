@@ -33,6 +33,7 @@ int run_command(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A closed pipe shows as an error of write() instead.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // then writing fails, and says so
   const auto report = [](const std::string& message, int code) {
     doppler::app::print_error(message);
     return code;

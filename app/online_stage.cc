@@ -67,6 +67,14 @@ class OnlineFolder {
     if (error) throw SystemError(fmt::format("{}: {}", path_, error.message()));
     check_writable(state_path());
   }
+  // What has the names of a service's files and is none's would be replaced.
+  void refuse_others_files() const {
+    for (const std::string& file : {placement_path(), start_path(), runs_path()}) {
+      if (!is_file(file)) continue;
+      throw ParameterError(
+          fmt::format("{}: would be replaced, and is of no service: name another folder", file));
+    }
+  }
   // Of the runs before a checkpoint; those after it are made again.
   void read_rows(const train::OnlineSummary& checkpoint) {
     std::uint64_t served = 0;
@@ -296,6 +304,7 @@ void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem
     learner.restore(folder.state_path(), read_file(folder.state_path()));
     folder.read_rows(learner.summary());
   } else {
+    if (!request.resume) folder.refuse_others_files();
     if (request.resume && !request.imitation && !request.simulation) {
       throw InputError(fmt::format("{}: there is no service to go on with", request.folder));
     }

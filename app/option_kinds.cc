@@ -75,6 +75,11 @@ void check_outputs(const std::vector<OutputFile>& outputs, bool json,
   }
 }
 
+CLI::Validator not_empty() {
+  return CLI::Validator(
+      [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); }, "");
+}
+
 void add_json(CLI::App& app, bool& json) {
   app.add_flag("--json", json, "Print exactly one JSON object on standard output");
 }
@@ -105,7 +110,10 @@ void add_load(CLI::App& app, import::LoadOptions& load, const std::string& forma
 
 void add_machine(CLI::App& app, MachineOptions& machine) {
   add_load(app, machine.load);
-  app.add_option("--devices", machine.devices, kMachineHelp)->type_name("SPEC")->required();
+  app.add_option("--devices", machine.devices, kMachineHelp)
+      ->check(not_empty())
+      ->type_name("SPEC")
+      ->required();
   app.add_option_function<std::string>(
          "--costs",
          [&machine](const std::string& text) {
@@ -184,6 +192,7 @@ void add_constraints(CLI::App& app, MachineOptions& machine) {
         rules.memory.push_back({devices, *parsed});
       });
   app.add_option("--constraints", machine.constraints_file, "A file with more of them")
+      ->check(not_empty())
       ->type_name("FILE")
       ->group(kGroup);
 }

@@ -125,6 +125,8 @@ struct OutputFile {
 void check_outputs(const std::vector<OutputFile>& outputs, bool json,
                    std::vector<std::string> inputs = {}, const MachineOptions& machine = {});
 
+// An unset variable of a shell must not pass for an option that was not given.
+CLI::Validator not_empty();
 void add_json(CLI::App& app, bool& json);
 void add_seed(CLI::App& app, std::uint64_t& seed);
 // Every command takes a seed, so that scripts can pass it everywhere; here it changes nothing.

@@ -29,6 +29,14 @@ std::string find_beside(const std::string& path, const std::string& file) {
 
 }  // namespace
 
+void check_not_read(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code missing;
+    if (!fs::equivalent(output, input, missing)) continue;
+    throw ParameterError(fmt::format("--output: '{}' is read, and would be replaced", output));
+  }
+}
+
 PlacementSource::PlacementSource(std::string graph, MachineOptions machine)
     : graph_(std::move(graph)), machine_(std::move(machine)) {}
 
@@ -44,6 +52,11 @@ SourcedPlacement PlacementSource::read(const std::string& path,
     throw InputError(fmt::format("{}: does not say which devices it is for: give --devices", path));
   }
   sourced.graph_path = graph_.empty() ? find_beside(origin.graph, path) : graph_;
+  std::error_code missing;
+  if (graph_.empty() && !fs::exists(sourced.graph_path, missing)) {
+    throw InputError(fmt::format("{}: names the graph {}, which is not there: name it yourself",
+                                 path, sourced.graph_path));
+  }
   sourced.devices = machine_.devices.empty() ? find_beside(origin.devices, path) : machine_.devices;
   cost::ProblemOptions options = machine_.problem;
   if (!options.links) options.links = origin.links;

@@ -25,6 +25,10 @@ struct SourcedPlacement {
   schedule::Placement placement;  // passes check_placement
 };
 
+// Throws ParameterError where the output is one of the files that were read, which options alone
+// could not know.
+void check_not_read(const std::string& output, const std::vector<std::string>& inputs);
+
 // Reads problems that several files share once. Not thread safe.
 class PlacementSource {
  public:

@@ -39,6 +39,16 @@ std::string report_json(const ReportRequest& request, const report::Page& page, 
   return json.end_array().end_object().take();
 }
 
+// Pages may lie in the folder of a training; what else is there is not for replacing.
+void check_not_of_training(const std::string& output, const std::string& folder) {
+  const std::filesystem::path path(output);
+  std::error_code missing;
+  if (path.extension() == ".html" || !std::filesystem::exists(path, missing)) return;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, missing)) {
+    check_not_read(output, {entry.path().string()});
+  }
+}
+
 }  // namespace
 
 void run(const ReportRequest& request) {
@@ -51,6 +61,7 @@ void run(const ReportRequest& request) {
     progress.say("reading " + input);
     std::error_code error;
     if (std::filesystem::is_directory(input, error)) {
+      check_not_of_training(request.output, input);
       for (report::PageTraining& training : study::read_training_curves(input)) {
         page.trainings.push_back(std::move(training));
       }
@@ -58,6 +69,7 @@ void run(const ReportRequest& request) {
     }
     const std::size_t before = warnings.size();
     SourcedPlacement sourced = source.read(input, warnings);
+    check_not_read(request.output, {sourced.graph_path, sourced.devices});
     for (std::size_t i = before; i < warnings.size(); ++i) {
       warnings[i] = fmt::format("{}: {}", input, warnings[i]);
     }

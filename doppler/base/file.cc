@@ -37,6 +37,10 @@ class Descriptor {
 
 std::string read_file(const std::string& path) {
   if (path.empty()) throw InputError("the name of the file to read is empty");
+  if (path.find('\0') != std::string::npos) {
+    throw InputError(fmt::format("{}: a file's name cannot go on behind a zero byte",
+                                 std::string(path.c_str())));
+  }
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info {};
   if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {
@@ -45,6 +49,8 @@ std::string read_file(const std::string& path) {
   if (S_ISDIR(info.st_mode)) throw InputError(fmt::format("{}: is a directory, not a file", path));
   std::string content;
   constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+  // What has no size, as a pipe or /dev/zero, may have no end.
+  constexpr std::size_t kMostStreamed = std::size_t{1} << 30;
   std::size_t used = 0;
   content.resize(info.st_size > 0 ? static_cast<std::size_t>(info.st_size) + 1 : kChunkBytes);
   for (;;) {
@@ -56,6 +62,9 @@ std::string read_file(const std::string& path) {
     }
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
+    if (!S_ISREG(info.st_mode) && used > kMostStreamed) {
+      throw InputError(fmt::format("{}: is no regular file, and gives more than 1 GiB", path));
+    }
   }
   content.resize(used);
   return content;

@@ -65,6 +65,11 @@ const char* kind_name(JsonReader::Kind kind) {
 JsonReader::JsonReader(std::string file, std::string_view text, std::size_t start)
     : file_(std::move(file)), text_(text), at_(start) {
   if (at_ > 0) return;  // another reader has seen the beginning
+  // Of something else altogether, as a model, its first byte that is not UTF-8 says little.
+  const std::size_t first = text_.find_first_not_of(" \t\r\n\xef\xbb\xbf");
+  if (first != std::string_view::npos && static_cast<unsigned char>(text_[first]) < ' ') {
+    fail_at(first, "this is no JSON, but a binary file");
+  }
   require_utf8(file_, text_);
   if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark is harmless
 }

@@ -61,6 +61,7 @@ class DeviceMap {
     if (root_.total.size() == 1) {
       entry("", root_.total.begin()->first);
     } else {
+      if (!root_.own.empty()) entry("", most_work(root_.own));  // names without any letter
       for (const auto& [name, module] : root_.inner) emit(*module, name);
     }
     json_.end_object();

@@ -262,6 +262,28 @@ class HloParser {
     module_.computations.push_back(std::move(computation));
   }
 
+  // Numbers and labels of dimensions must be those of the operands, which the work follows from.
+  void check_dimensions(const HloComputation& computation,
+                        const HloInstruction& instruction) const {
+    const auto rank = [&](std::size_t operand) {
+      return computation.instructions[instruction.operands[operand]].shape.dims.size();
+    };
+    if (instruction.opcode == "dot") {
+      for (const std::int64_t i : hlo_integers(instruction.attribute("lhs_contracting_dims"))) {
+        if (i < 0 || static_cast<std::size_t>(i) >= rank(0)) {
+          fail(instruction.at, fmt::format("its first operand has no dimension {}", i));
+        }
+      }
+    }
+    if (instruction.opcode != "convolution") return;
+    const std::string_view labels = instruction.attribute("dim_labels");
+    const std::size_t kernel = labels.find('_'), out = labels.find("->");
+    const bool fits = kernel != std::string_view::npos && out != std::string_view::npos &&
+                      kernel < out && kernel == rank(0) && out - kernel - 1 == rank(1) &&
+                      labels.size() - out - 2 == instruction.shape.dims.size();
+    if (!fits) fail(instruction.at, fmt::format("dim_labels={} do not fit the shapes", labels));
+  }
+
   // What the work of an instruction follows from must be there: without, it would pass for one that
   // does nothing.
   void check(const HloComputation& computation, const HloInstruction& instruction) const {
@@ -288,6 +310,7 @@ class HloParser {
         }
       }
     }
+    check_dimensions(computation, instruction);
     if (instruction.opcode == "conditional" &&
         instruction.attribute("branch_computations").empty() &&
         instruction.attribute("true_computation").empty()) {

@@ -116,6 +116,9 @@ Imported parse(const std::string& file, std::string_view bytes, const LoadOption
     throw InputError(fmt::format("{}:1:1: {}", file, error.what()));
   }
   Imported imported = format->read(file, bytes, options.import);
+  if (!options.format.empty() && imported.graph.node_count() == 0) {
+    throw InputError(fmt::format("{}: has no node, read as {}", file, format->name));
+  }
   if (!format->binds_dimensions) {
     for (const auto& [name, size] : options.import.dimensions) {
       imported.notes.push_back(fmt::format(

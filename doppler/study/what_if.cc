@@ -24,6 +24,7 @@ struct Change {
   // Of the changed machine, or what it does to the constraints.
   std::function<device::TopologySpec()> topology = {};
   std::optional<double> memory_share = std::nullopt;
+  DeviceId copied = DeviceId();  // of what is added
 };
 
 [[noreturn]] void fail_unknown(const char* what, const std::string& name,
@@ -131,7 +132,8 @@ class WhatIf {
     const auto topology = [this, device] { return device::with_copy_of(topology_.spec(), device); };
     return {.kind = "added",
             .words = fmt::format("one more {} ({})", name, topology_.kind(device).name),
-            .topology = topology};
+            .topology = topology,
+            .copied = device};
   }
 
   Change lost(const std::string& name) const {
@@ -158,6 +160,13 @@ class WhatIf {
             .topology = topology};
   }
 
+  // False where it is as good as none, and more than a file may say.
+  static bool limit(const std::string& device, double bytes, cost::ProblemOptions& options) {
+    if (!(bytes < 9.2e18)) return false;
+    options.constraints.memory.push_back({device, static_cast<std::uint64_t>(bytes)});
+    return true;
+  }
+
   std::shared_ptr<const cost::Problem> changed_problem(const Change& change) const {
     cost::ProblemOptions options = settings_.problem;
     options.costs = problem_->costs();
@@ -167,19 +176,23 @@ class WhatIf {
       bool limited = false;
       options.constraints.memory.clear();  // they are in the capacities
       for (std::size_t d = 0; d < problem_->device_count(); ++d) {
-        const double bytes = problem_->capacity_bytes(DeviceId::of(d)) * *change.memory_share;
-        if (!(bytes < 9.2e18)) continue;  // as good as no limit, and more than a file may say
-        limited = true;
-        options.constraints.memory.push_back(
-            {topology_.devices()[d].name, static_cast<std::uint64_t>(bytes)});
+        limited |= limit(topology_.devices()[d].name,
+                         problem_->capacity_bytes(DeviceId::of(d)) * *change.memory_share, options);
       }
       if (!limited) throw InfeasibleError("the memory of these devices has no limit");
       return std::make_shared<const cost::Problem>(problem_->shared_graph(),
                                                    problem_->shared_topology(), options);
     }
-    return std::make_shared<const cost::Problem>(
-        problem_->shared_graph(), std::make_shared<const device::Topology>(change.topology()),
-        options);
+    const auto topology = std::make_shared<const device::Topology>(change.topology());
+    // Limits and what is forbidden hold for the devices that are left, and for copies of them.
+    options.constraints.memory.clear();
+    for (const device::Device& device : topology->devices()) {
+      const DeviceId before = topology_.find_device(device.name).value_or(change.copied);
+      if (before.valid()) limit(device.name, problem_->capacity_bytes(before), options);
+    }
+    std::erase_if(options.constraints.forbids,
+                  [&](const auto& entry) { return !topology->find_device(entry.device); });
+    return std::make_shared<const cost::Problem>(problem_->shared_graph(), topology, options);
   }
 
   // The placement on another machine, device by device of the same name. Units whose device is gone

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "command.h"
 #include "support/onnx_bytes.h"
 #include "support/packed_bytes.h"
@@ -83,6 +85,19 @@ TEST_F(Export, APlacementByMeasuredCosts) {
   EXPECT_EQ(with.exit_code, 0) << with.err;
 }
 
+// Whatever a command reads, it does not replace.
+TEST_F(Export, ModelsAreNotReplaced) {
+  const auto refused = [&](const std::string& line) {
+    const Outcome outcome = files_.dopp(line);
+    EXPECT_EQ(outcome.exit_code, 2) << line;
+    EXPECT_THAT(outcome.err, HasSubstr("'m.onnx' is read, and would be replaced")) << line;
+    EXPECT_EQ(files_.read("m.onnx"), two_branches());
+  };
+  refused("export placement.json --to dot -o m.onnx");
+  refused("report placement.json -o m.onnx");
+  refused("graph convert m.onnx m.onnx --to json");
+}
+
 TEST_F(Export, BadRequests) {
   const Outcome form = files_.dopp("export placement.json --to tflite -o x");
   EXPECT_EQ(form.exit_code, 2);
@@ -97,6 +112,11 @@ TEST_F(Export, BadRequests) {
   EXPECT_THAT(over.err, HasSubstr("'m.onnx' is read, and would be replaced"));
   EXPECT_EQ(files_.read("m.onnx"), two_branches());
   EXPECT_EQ(files_.dopp("export gone.json --to dot -o x").exit_code, 2);
+  EXPECT_THAT(files_.dopp("export placement.json --devices '' --to dot -o x").err,
+              HasSubstr("--devices: is empty"));
+  std::filesystem::rename(files_.path("m.onnx"), files_.path("away.onnx"));
+  EXPECT_THAT(files_.dopp("export placement.json --to dot -o x").err,
+              HasSubstr("placement.json: names the graph m.onnx, which is not there"));
   EXPECT_THAT(files_.dopp("export --help").out, HasSubstr("Examples:"));
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 #include <string>
 
 #include "command.h"
@@ -151,6 +152,15 @@ TEST(Online, RefusesWhatDoesNotGoTogether) {
       files.dopp("train g.json g.json --devices 4xP100 -o run --stages real --engine emulated");
   EXPECT_EQ(two.exit_code, 2);
   EXPECT_THAT(two.err, HasSubstr("one graph on one machine"));
+  // A file of the user's that has the name of one of a service's.
+  std::filesystem::create_directory(files.path("own"));
+  files.write("own/placement.json", "mine");
+  const Outcome own = files.dopp(
+      "train g.json --devices 4xP100 -o own --stages real --engine emulated --clock virtual "
+      "--runs 20");
+  EXPECT_EQ(own.exit_code, 2);
+  EXPECT_THAT(own.err, HasSubstr("own/placement.json: would be replaced"));
+  EXPECT_EQ(files.read("own/placement.json"), "mine");
 }
 
 }  // namespace

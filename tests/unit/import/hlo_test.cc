@@ -137,6 +137,28 @@ ENTRY e {
   EXPECT_EQ(graph.flops(node(graph, "dx")), 2.0 * (128 * 64 * 100 * 100) * 9 * 192);
 }
 
+TEST(Hlo, DimensionsThatOperandsDoNotHave) {
+  const auto product = [](const char* dims) {
+    return fmt::format(
+        "HloModule m\nENTRY e {{ x = f32[4,4] parameter(0)\n ROOT d = f32[4,4] dot(x, x), "
+        "lhs_contracting_dims={{{}}}, rhs_contracting_dims={{0}} }}",
+        dims);
+  };
+  EXPECT_EQ(read(product("1")).graph.node_count(), 1u);
+  EXPECT_THAT(error_in(product("2")), HasSubstr("no dimension 2"));
+  const auto convolution = [](const char* labels) {
+    return fmt::format(
+        "HloModule m\nENTRY e {{ x = f32[1,8,8,3] parameter(0)\n k = f32[3,3,3,8] "
+        "parameter(1)\n ROOT c = f32[1,6,6,8] convolution(x, k), window={{size=3x3}}, "
+        "dim_labels={} }}",
+        labels);
+  };
+  EXPECT_EQ(read(convolution("b01f_01io->b01f")).graph.node_count(), 1u);
+  for (const char* labels : {"xxxx", "b01f_01io", "b01f->b01f", "b0f_0io->b0f"}) {
+    EXPECT_THAT(error_in(convolution(labels)), HasSubstr("do not fit the shapes")) << labels;
+  }
+}
+
 // As newer versions of JAX write them before the computations.
 TEST(Hlo, TablesOfTheSourceAreSkipped) {
   const graph::Graph graph = read(R"(HloModule jit_f, is_scheduled=true

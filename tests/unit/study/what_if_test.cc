@@ -110,6 +110,20 @@ TEST_F(WhatIf, LessMemory) {
   EXPECT_EQ(cases[2].replaced, 1.0);
 }
 
+// What is forbidden on a device that is lost forbids nothing any more, and copies have the limits
+// of what they are copies of.
+TEST_F(WhatIf, ConstraintsFollowTheMachine) {
+  settings_.problem.constraints.forbids.push_back({NodeId(0), "d1"});
+  settings_.problem.constraints.memory.push_back({"d1", 1000});
+  problem_ = std::make_shared<const cost::Problem>(problem_->shared_graph(),
+                                                   problem_->shared_topology(), settings_.problem);
+  placement_ = test::place(*problem_, {{"a", "d0"}, {"b", "d0"}});
+  const std::vector<WhatIfCase> cases = ask({.added = {"d1"}, .lost = {"d1"}});
+  ASSERT_EQ(cases.size(), 3u);
+  EXPECT_EQ(cases[1].kept, 4.0) << cases[1].failure;
+  EXPECT_EQ(cases[2].kept, 4.0) << cases[2].failure;
+}
+
 // Three nodes that know nothing of each other on two devices: a third device saves the second turn.
 TEST_F(WhatIf, OneMoreDeviceGains) {
   problem_ = test::uniform_problem(test::simple_graph({{"a", 2}, {"b", 2}, {"c", 2}}, {}, 1), 2,
