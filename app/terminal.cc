@@ -22,15 +22,18 @@ void write_quietly(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-// No sequence that a terminal would obey, whatever names the text quotes.
+// No sequence that a terminal would obey, whatever names the text quotes: control characters, also
+// those from U+0080 to U+009F, of two bytes each.
 std::string harmless(std::string_view text, bool keep_lines) {
   std::string result(text);
-  std::replace_if(
-      result.begin(), result.end(),
-      [&](char c) {
-        return static_cast<unsigned char>(c) < 0x20 && !(keep_lines && (c == '\n' || c == '\t'));
-      },
-      '?');
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const auto c = static_cast<unsigned char>(result[i]);
+    const bool line = keep_lines && (c == '\n' || c == '\t');
+    if ((c < 0x20 && !line) || c == 0x7f) result[i] = '?';
+    if (c == 0xc2 && i + 1 < result.size() && static_cast<unsigned char>(result[i + 1]) < 0xa0) {
+      result[i] = result[i + 1] = '?';
+    }
+  }
   return result;
 }
 
@@ -45,9 +48,21 @@ constexpr std::size_t kLineWidth = 79;  // a narrower terminal wraps, a wider on
 
 }  // namespace
 
-void print(std::string_view text) {
+namespace {
+
+void write_out(std::string_view text) {
   if (!write_all(STDOUT_FILENO, text) && errno != EPIPE) {
     throw SystemError(fmt::format("cannot write to standard output: {}", std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  if (::isatty(STDOUT_FILENO) == 1) {
+    write_out(harmless(text, true));
+  } else {
+    write_out(text);
   }
 }
 
@@ -61,7 +76,7 @@ void check_output(const std::string& path) {
 
 void write_output(const std::string& path, std::string_view text) {
   if (path == kStandardOutput) {
-    print(text);
+    write_out(text);
   } else {
     write_file(path, text);
   }

@@ -82,22 +82,22 @@ class Resolver {
   Resolver(const graph::Graph& graph, const device::Topology& topology)
       : graph_(graph), topology_(topology) {}
 
-  std::vector<NodeId> nodes(const std::string& pattern) const {
+  // `kind`: of the constraint, for errors.
+  std::vector<NodeId> nodes(std::string_view kind, const std::string& pattern) const {
     std::vector<NodeId> found;
     for (std::size_t v = 0; v < graph_.node_count(); ++v) {
       if (glob_matches(pattern, graph_.node_name(NodeId::of(v)))) found.push_back(NodeId::of(v));
     }
     if (found.empty()) {
       throw ParameterError(
-          fmt::format("no node is called '{}'; `dopp graph convert` to .json lists "
-                      "the names",
-                      pattern));
+          fmt::format("{}: no node is called '{}'; `dopp graph convert` to .json lists the names",
+                      kind, pattern));
     }
     return found;
   }
 
   // By device: whether the pattern fits.
-  std::vector<bool> devices(const std::string& pattern) const {
+  std::vector<bool> devices(std::string_view kind, const std::string& pattern) const {
     std::vector<bool> fits;
     std::string known;
     for (const device::Device& device : topology_.devices()) {
@@ -105,8 +105,9 @@ class Resolver {
       if (fits.size() <= kMostNamed) known += (known.empty() ? "" : ", ") + device.name;
     }
     if (std::find(fits.begin(), fits.end(), true) == fits.end()) {
-      throw ParameterError(fmt::format("{} has no device '{}' (it has {}{})", topology_.name(),
-                                       pattern, known, fits.size() > kMostNamed ? ", …" : ""));
+      throw ParameterError(fmt::format("{}: {} has no device '{}' (it has {}{})", kind,
+                                       topology_.name(), pattern, known,
+                                       fits.size() > kMostNamed ? ", …" : ""));
     }
     return fits;
   }
@@ -126,9 +127,9 @@ graph::Constraints resolve(const ConstraintRules& rules, const graph::Graph& gra
   const Resolver resolver(graph, topology);
   graph::Constraints constraints;
   for (const auto& rule : rules.pins) {
-    const std::vector<bool> fits = resolver.devices(rule.devices);
+    const std::vector<bool> fits = resolver.devices("pin", rule.devices);
     const bool one = std::count(fits.begin(), fits.end(), true) == 1;
-    for (const NodeId node : resolver.nodes(rule.nodes)) {
+    for (const NodeId node : resolver.nodes("pin", rule.nodes)) {
       for (std::size_t d = 0; d < fits.size(); ++d) {
         if (one && fits[d]) constraints.pins.push_back({node, resolver.name(d)});
         if (!one && !fits[d]) constraints.forbids.push_back({node, resolver.name(d)});
@@ -136,8 +137,8 @@ graph::Constraints resolve(const ConstraintRules& rules, const graph::Graph& gra
     }
   }
   for (const auto& rule : rules.forbids) {
-    const std::vector<bool> fits = resolver.devices(rule.devices);
-    for (const NodeId node : resolver.nodes(rule.nodes)) {
+    const std::vector<bool> fits = resolver.devices("forbid", rule.devices);
+    for (const NodeId node : resolver.nodes("forbid", rule.nodes)) {
       for (std::size_t d = 0; d < fits.size(); ++d) {
         if (fits[d]) constraints.forbids.push_back({node, resolver.name(d)});
       }
@@ -146,14 +147,14 @@ graph::Constraints resolve(const ConstraintRules& rules, const graph::Graph& gra
   for (const auto& patterns : rules.colocate) {
     std::vector<NodeId>& group = constraints.colocated.emplace_back();
     for (const std::string& pattern : patterns) {
-      const std::vector<NodeId> found = resolver.nodes(pattern);
+      const std::vector<NodeId> found = resolver.nodes("colocate", pattern);
       group.insert(group.end(), found.begin(), found.end());
     }
     std::sort(group.begin(), group.end());
     group.erase(std::unique(group.begin(), group.end()), group.end());
   }
   for (const auto& rule : rules.memory) {
-    const std::vector<bool> fits = resolver.devices(rule.devices);
+    const std::vector<bool> fits = resolver.devices("memory", rule.devices);
     for (std::size_t d = 0; d < fits.size(); ++d) {
       if (fits[d]) constraints.memory.push_back({resolver.name(d), rule.bytes});
     }

@@ -156,7 +156,8 @@ std::vector<Unpacked> untar(const std::string& file, std::string_view bytes) {
     }
     at += (*size + kBlock - 1) / kBlock * kBlock;
   }
-  if (members.empty()) throw InputError(fmt::format("{}: no file in the archive", file));
+  if (members.empty())
+    throw InputError(fmt::format("{}: no whole file in the archive, which may be cut off", file));
   return members;
 }
 
