@@ -6,7 +6,6 @@
 #include <deque>
 #include <limits>
 #include <memory>
-#include <queue>
 #include <unordered_map>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "doppler/import/onnx_model.h"
 #include "doppler/import/onnx_notes.h"
 #include "doppler/import/onnx_op.h"
+#include "doppler/import/onnx_order.h"
 
 namespace doppler::import {
 namespace {
@@ -112,16 +112,7 @@ class OnnxReader {
 
  private:
   [[noreturn]] void fail(std::size_t at, const std::string& message) const {
-    if (at == 0) throw InputError(fmt::format("{}: {}", file_, message));
-    throw InputError(fmt::format("{}: byte {}: {}", file_, at, message));
-  }
-
-  static std::string name_of(const OnnxNode& node) {
-    if (!node.name.empty()) return std::string(node.name);
-    for (const std::string_view output : node.outputs) {
-      if (!output.empty()) return std::string(output);
-    }
-    return std::string(node.op);
+    onnx_fail(file_, at, message);
   }
 
   std::uint32_t add_value(Scope& scope, std::string_view name, OnnxFacts facts) {
@@ -140,47 +131,9 @@ class OnnxReader {
     for (const OnnxValueInfo& value : graph.outputs) scope.declared[value.name] = &value;
   }
 
-  // Nodes after those whose results they read. Models are sorted as the standard asks; others are
-  // sorted here, the first possible node of the file first.
   std::vector<std::size_t> order_of(const std::vector<OnnxNode>& nodes, const Scope& scope) const {
-    std::unordered_map<std::string_view, std::size_t> producer;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      for (const std::string_view output : nodes[i].outputs) {
-        if (output.empty()) continue;
-        if (!producer.emplace(output, i).second || scope.names.contains(output)) {
-          fail(nodes[i].at, fmt::format("value '{}' is given twice", output));
-        }
-      }
-    }
-    std::vector<std::size_t> missing(nodes.size(), 0);
-    std::vector<std::vector<std::size_t>> readers(nodes.size());
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      for (const std::string_view input : nodes[i].inputs) {
-        const auto found = producer.find(input);
-        if (found == producer.end()) continue;
-        readers[found->second].push_back(i);
-        ++missing[i];
-      }
-    }
-    std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (missing[i] == 0) ready.push(i);
-    }
-    std::vector<std::size_t> order;
-    while (!ready.empty()) {
-      order.push_back(ready.top());
-      ready.pop();
-      for (const std::size_t reader : readers[order.back()]) {
-        if (--missing[reader] == 0) ready.push(reader);
-      }
-    }
-    if (order.size() < nodes.size()) {
-      const auto at = static_cast<std::size_t>(
-          std::find_if(missing.begin(), missing.end(), [](std::size_t n) { return n > 0; }) -
-          missing.begin());
-      fail(nodes[at].at, fmt::format("node '{}' depends on itself (a cycle)", name_of(nodes[at])));
-    }
-    return order;
+    return onnx_order(file_, nodes,
+                      [&](std::string_view value) { return scope.names.contains(value); });
   }
 
   // --- one node ---
@@ -195,7 +148,7 @@ class OnnxReader {
       const std::uint32_t value = name.empty() ? kNone : scope.find(name);
       if (value == kNone && !name.empty()) {
         fail(node.at,
-             fmt::format("node '{}' reads '{}', which nothing gives", name_of(node), name));
+             fmt::format("node '{}' reads '{}', which nothing gives", onnx_node_name(node), name));
       }
       inputs.push_back(value);
     }
@@ -263,8 +216,8 @@ class OnnxReader {
     if (op.guessed) notes_.add_data_dependent(op.node());
     for (const OnnxOp::Output& output : op.outputs) {
       if (output.shape && onnx_elements(*output.shape) > 1e18) {
-        fail(op.node().at,
-             fmt::format("node '{}' gives a tensor of too many elements", name_of(op.node())));
+        fail(op.node().at, fmt::format("node '{}' gives a tensor of too many elements",
+                                       onnx_node_name(op.node())));
       }
     }
   }
@@ -343,7 +296,7 @@ class OnnxReader {
             Body* body) {
     ModelGraph::Op op = 0;
     if (body == nullptr) {
-      op = graph_.add_op({.name = name_of(node),
+      op = graph_.add_op({.name = onnx_node_name(node),
                           .kind = std::string(node.op),
                           .flops = cost.flops,
                           .bytes_read = cost.bytes_read,
@@ -454,7 +407,7 @@ class OnnxReader {
         if (known && then != wants_then) continue;
         const OnnxAttribute* branch = node.attribute(then ? "then_branch" : "else_branch");
         if (branch == nullptr || branch->graph == nullptr)
-          fail(node.at, fmt::format("'{}' has no body", name_of(node)));
+          fail(node.at, fmt::format("'{}' has no body", onnx_node_name(node)));
         Scope inner;
         inner.outer = &scope;
         Body sum;
@@ -494,7 +447,7 @@ class OnnxReader {
                                   int depth) {
     const OnnxAttribute* attribute = node.attribute("body");
     if (attribute == nullptr || attribute->graph == nullptr)
-      fail(node.at, fmt::format("'{}' has no body", name_of(node)));
+      fail(node.at, fmt::format("'{}' has no body", onnx_node_name(node)));
     const OnnxGraph& graph = *attribute->graph;
     const bool scan = node.op == "Scan";
     const auto input_facts = [&](std::size_t i) {

@@ -468,6 +468,19 @@ bool is_onnx_model(std::string_view bytes) {
   return has_graph;
 }
 
+std::string onnx_node_name(const OnnxNode& node) {
+  if (!node.name.empty()) return std::string(node.name);
+  for (const std::string_view output : node.outputs) {
+    if (!output.empty()) return std::string(output);
+  }
+  return std::string(node.op);
+}
+
+void onnx_fail(const std::string& file, std::size_t at, const std::string& message) {
+  if (at == 0) throw InputError(fmt::format("{}: {}", file, message));
+  throw InputError(fmt::format("{}: byte {}: {}", file, at, message));
+}
+
 OnnxModel parse_onnx(const std::string& file, std::string_view bytes) {
   return OnnxParser(file, bytes).parse();
 }

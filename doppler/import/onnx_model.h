@@ -98,6 +98,12 @@ struct OnnxModel {
   std::int64_t standard_opset() const;
 };
 
+// Its own name, else that of its first result, else its kind.
+std::string onnx_node_name(const OnnxNode& node);
+
+// Throws InputError with the file and, where it is known, the byte.
+[[noreturn]] void onnx_fail(const std::string& file, std::size_t at, const std::string& message);
+
 // Whether the outermost fields are those of a model, with a graph among them. Looks at nothing
 // else.
 bool is_onnx_model(std::string_view bytes);
