@@ -17,9 +17,9 @@
 namespace doppler::train {
 namespace {
 
-// What list schedulers find with the costs as they are now, where it fits.
-std::vector<schedule::Placement> list_schedules(const Situation& situation) {
-  std::vector<schedule::Placement> schedules;
+// Where to begin: the incumbent, and what list schedulers find with the costs as they are now.
+std::vector<schedule::Placement> starts_of(const Situation& situation) {
+  std::vector<schedule::Placement> starts{situation.incumbent};
   place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
   for (const auto& method : {place::make_heft(), place::make_enumerative()}) {
     try {
@@ -27,12 +27,12 @@ std::vector<schedule::Placement> list_schedules(const Situation& situation) {
           method->place(*situation.problem, {.seed = situation.seed, .stop = situation.stop})
               .placement;
       if (std::isfinite(scorer.score(found, cost::kInfinity))) {
-        schedules.push_back(std::move(found));
+        starts.push_back(std::move(found));
       }
     } catch (const InfeasibleError&) {  // found no room
     }
   }
-  return schedules;
+  return starts;
 }
 
 class SearchProposer final : public Proposer {
@@ -44,8 +44,7 @@ class SearchProposer final : public Proposer {
     const cost::Problem& problem = *situation.problem;
     const place::PlaceRequest request{
         .seed = situation.seed, .max_evaluations = evaluations_, .stop = situation.stop};
-    std::vector<schedule::Placement> starts = list_schedules(situation);
-    starts.insert(starts.begin(), situation.incumbent);
+    std::vector<schedule::Placement> starts = starts_of(situation);
     const schedule::Bound bound{.name = "none", .value = 0.0};
     // From the incumbent alone what is found is near it; from the others it may be better.
     schedule::Placement near =
@@ -71,8 +70,7 @@ class TrafficProposer final : public Proposer {
     const cost::Problem& problem = *situation.problem;
     const double limit = situation.predicted * (1.0 + kTrafficSlack);
     double least = kTrafficShare * transfer_seconds(problem, situation.incumbent);
-    std::vector<schedule::Placement> starts = list_schedules(situation);
-    starts.insert(starts.begin(), situation.incumbent);
+    std::vector<schedule::Placement> starts = starts_of(situation);
     place::Scorer scorer(problem, schedule::Objective::kNominal);
     place::Neighborhood neighborhood(problem, place::Neighborhood::Style::kPlain);
     Rng rng(situation.seed);
