@@ -15,8 +15,9 @@ void run(const DiffRequest& request) {
   ProgressLine progress("reading " + request.before);
   std::vector<std::string> warnings;
   const SourcedPlacement before =
-      PlacementSource(request.graph, request.machine).read(request.before, warnings);
-  // Both are judged on the graph and machine of the first.
+      PlacementSource(request.graph, request.machine, PlacementSource::FileConstraints::kIgnored)
+          .read(request.before, warnings);
+  // Both are judged on the graph and machine of the first, whatever each was made to obey.
   const schedule::Placement after = read_placement(request.after, *before.problem, warnings);
   progress.say("simulating");
   const study::PlacementDiff diff =

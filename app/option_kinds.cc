@@ -4,6 +4,7 @@
 #include <limits>
 #include <system_error>
 
+#include "doppler/base/file.h"
 #include "doppler/base/parallel.h"
 #include "doppler/base/units.h"
 
@@ -191,7 +192,13 @@ void add_constraints(CLI::App& app, MachineOptions& machine) {
         }
         rules.memory.push_back({devices, *parsed});
       });
-  app.add_option("--constraints", machine.constraints_file, "A file with more of them")
+  app.add_option_function<std::string>(
+         "--constraints",
+         [&machine](const std::string& file) {
+           machine.constraints_file = file;
+           machine.rules_of_file = cost::read_constraint_rules_json(file, read_file(file));
+         },
+         "A file with more of them")
       ->check(not_empty())
       ->type_name("FILE")
       ->group(kGroup);

@@ -19,6 +19,8 @@ schedule::PlacementOrigin origin_of(const cost::Problem& problem, const std::str
   schedule::PlacementOrigin origin = schedule::origin_of(problem, graph, machine.devices);
   origin.graph_format = machine.load.format;
   origin.dimensions = machine.load.import.dimensions;
+  origin.constraints = machine.rules_of_file;
+  origin.constraints.add(machine.rules);
   return origin;
 }
 

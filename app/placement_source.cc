@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/load.h"
 #include "app/placed_run.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
@@ -37,8 +38,9 @@ void check_not_read(const std::string& output, const std::vector<std::string>& i
   }
 }
 
-PlacementSource::PlacementSource(std::string graph, MachineOptions machine)
-    : graph_(std::move(graph)), machine_(std::move(machine)) {}
+PlacementSource::PlacementSource(std::string graph, MachineOptions machine,
+                                 FileConstraints constraints)
+    : graph_(std::move(graph)), machine_(std::move(machine)), constraints_(constraints) {}
 
 SourcedPlacement PlacementSource::read(const std::string& path,
                                        std::vector<std::string>& warnings) {
@@ -69,12 +71,20 @@ SourcedPlacement PlacementSource::read(const std::string& path,
   }
   import::LoadOptions& load = sourced.load = machine_.load;
   load_as_placed(path, sourced.graph_path, load);
+  const bool same_devices = machine_.devices.empty() || machine_.devices == origin.devices;
+  const bool constrained = constraints_ == FileConstraints::kHold && !origin.constraints.empty();
+  if (constrained && !same_devices) {
+    warnings.push_back("the constraints of the placement are left out on other devices");
+  }
+  std::vector<api::FileRules> rules = rules_of_files(machine_);
+  if (constrained && same_devices) rules.insert(rules.begin(), {path, origin.constraints});
   const Key key{sourced.graph_path,
                 load.format,
                 load.import.dimensions,
                 sourced.devices,
                 options.links ? static_cast<int>(*options.links) : -1,
-                static_cast<int>(options.costs)};
+                static_cast<int>(options.costs),
+                constrained && same_devices ? path : std::string()};
   api::LoadedProblem& loaded = problems_[key];
   if (!loaded.problem) {
     // What the graph's reader has to say was said when it was placed.
@@ -83,8 +93,8 @@ SourcedPlacement PlacementSource::read(const std::string& path,
                                 .options = options,
                                 .costs = machine_.costs_file,
                                 .load = load,
-                                .rules = machine_.rules,
-                                .constraints = machine_.constraints_file});
+                                .rules_of_files = std::move(rules),
+                                .rules = machine_.rules});
   }
   sourced.problem = loaded.problem;
   sourced.demanded = loaded.demanded;

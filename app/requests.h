@@ -36,6 +36,7 @@ struct MachineOptions {
   import::LoadOptions load;
   cost::ConstraintRules rules;
   std::string constraints_file;  // empty: none
+  cost::ConstraintRules rules_of_file;
 };
 
 struct SearchOptions {

@@ -46,10 +46,6 @@ LoadedProblem load_problem(const ProblemSource& source) {
   std::optional<device::Topology> topology;
   if (source.devices != kDevicesOfFile) topology = device::topology_from_spec(source.devices);
   const std::string costs_text = source.costs.empty() ? std::string() : read_file(source.costs);
-  cost::ConstraintRules rules;
-  if (!source.constraints.empty()) {
-    rules = cost::read_constraint_rules_json(source.constraints, read_file(source.constraints));
-  }
   import::LoadOptions load = source.load;
   load.import.own_devices = !topology.has_value();
   import::Imported imported = import::load(source.graph, load);
@@ -66,10 +62,12 @@ LoadedProblem load_problem(const ProblemSource& source) {
     options.measured = std::make_shared<const cost::MeasuredCosts>(
         cost::read_measured_costs_json(source.costs, costs_text, *graph));
   }
-  try {
-    add(options.constraints, cost::resolve(rules, *graph, *topology));
-  } catch (const ParameterError& error) {
-    throw InputError(fmt::format("{}: {}", source.constraints, error.what()));
+  for (const auto& [file, rules] : source.rules_of_files) {
+    try {
+      add(options.constraints, cost::resolve(rules, *graph, *topology));
+    } catch (const ParameterError& error) {
+      throw InputError(fmt::format("{}: {}", file, error.what()));
+    }
   }
   add(options.constraints, cost::resolve(source.rules, *graph, *topology));
   graph::Constraints demanded = options.constraints;

@@ -41,20 +41,25 @@ std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std:
 inline constexpr std::string_view kDevicesOfFile = "file";
 
 // A problem in files.
+// What a file demands of placements (docs/formats/constraints.md); errors name the file.
+struct FileRules {
+  std::string file;
+  cost::ConstraintRules rules;
+};
 struct ProblemSource {
   std::string graph;    // a file of any format that we read
   std::string devices;  // as above, or kDevicesOfFile
   cost::ProblemOptions options = {};
   std::string costs = {};  // a file (docs/formats/costs.md) measured for this graph; or empty
   import::LoadOptions load = {};  // how the graph is read
-  // What is demanded beside `options`: here, and in a file (docs/formats/constraints.md); or empty.
+  // What is demanded beside `options`; files come first.
+  std::vector<FileRules> rules_of_files = {};
   cost::ConstraintRules rules = {};
-  std::string constraints = {};
 };
 struct LoadedProblem {
   std::shared_ptr<const cost::Problem> problem;
   std::vector<std::string> notes;  // what the graph's reader dropped or guessed
-  graph::Constraints demanded;     // all that `options`, `rules` and `constraints` come to
+  graph::Constraints demanded;     // all that `options` and rules come to
 };
 LoadedProblem load_problem(const ProblemSource& source);
 

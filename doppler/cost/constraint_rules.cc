@@ -8,6 +8,17 @@
 #include "doppler/base/error.h"
 
 namespace doppler::cost {
+
+void ConstraintRules::add(const ConstraintRules& more) {
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(pins, more.pins);
+  append(forbids, more.forbids);
+  append(colocate, more.colocate);
+  append(memory, more.memory);
+}
+
 namespace {
 
 // Whether the set that begins after '[' contains c; sets `after` behind its ']'. Nothing where the

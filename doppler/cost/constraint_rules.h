@@ -14,6 +14,11 @@
 #include "doppler/graph/constraints.h"
 #include "doppler/graph/graph.h"
 
+namespace doppler {
+class JsonReader;
+class JsonWriter;
+}  // namespace doppler
+
 namespace doppler::cost {
 
 struct ConstraintRules {
@@ -32,6 +37,8 @@ struct ConstraintRules {
   std::vector<std::vector<std::string>> colocate = {};
   std::vector<MemoryRule> memory = {};  // a later rule wins
 
+  // Those come after these.
+  void add(const ConstraintRules& more);
   bool empty() const {
     return pins.empty() && forbids.empty() && colocate.empty() && memory.empty();
   }
@@ -45,5 +52,10 @@ graph::Constraints resolve(const ConstraintRules& rules, const graph::Graph& gra
 
 // A file of rules (docs/formats/constraints.md). Throws InputError with file:line:column.
 ConstraintRules read_constraint_rules_json(const std::string& file, std::string_view text);
+
+// Rules as a part of another file: an object with the keys of a file of rules, but for format and
+// version.
+ConstraintRules read_constraint_rules(JsonReader& reader);
+void write_constraint_rules(JsonWriter& json, const ConstraintRules& rules);
 
 }  // namespace doppler::cost

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "doppler/base/utf8.h"
-#include "doppler/graph/levels.h"
 
 namespace doppler::report {
 namespace {
@@ -22,61 +21,6 @@ std::string cut(std::string_view name, std::size_t bytes) {
   while (tail < name.size() && (static_cast<unsigned char>(name[tail]) & 0xc0) == 0x80) ++tail;
   const std::string_view head = name.substr(0, half);
   return fmt::format("{}…{}", head.substr(0, valid_utf8_prefix(head)), name.substr(tail));
-}
-
-// A group for each node, by any numbers.
-struct Groups {
-  Grouping grouping = Grouping::kNone;
-  std::vector<std::uint32_t> of_node;
-  std::vector<std::string> names;
-};
-
-std::string level_name(std::size_t first, std::size_t last) {
-  return first == last ? fmt::format("level {}", first) : fmt::format("levels {}-{}", first, last);
-}
-
-// Neighbouring levels together, as many as make no more than `most` groups.
-Groups by_level(const graph::Graph& graph, std::size_t most) {
-  const graph::Levels levels = graph::compute_levels(graph);
-  const std::size_t together = (levels.depth() + most - 1) / most;
-  Groups groups{.grouping = Grouping::kLevel, .of_node = levels.of_node, .names = {}};
-  for (std::uint32_t& level : groups.of_node) {
-    level = static_cast<std::uint32_t>(level / together);
-  }
-  for (std::size_t first = 0; first < levels.depth(); first += together) {
-    groups.names.push_back(level_name(first, std::min(first + together, levels.depth()) - 1));
-  }
-  return groups;
-}
-
-// Meta-ops, and for the nodes that belong to none their levels.
-Groups by_meta_op(const graph::Graph& graph, std::size_t most) {
-  const std::size_t meta_ops = graph.meta_op_names().size();
-  if (meta_ops < 2 || meta_ops > most / 2) return {};
-  Groups levels = by_level(graph, most - meta_ops);
-  Groups groups{.grouping = Grouping::kMetaOp,
-                .of_node = std::move(levels.of_node),
-                .names = {graph.meta_op_names().begin(), graph.meta_op_names().end()}};
-  for (std::size_t v = 0; v < graph.node_count(); ++v) {
-    const auto meta = graph.meta_op(NodeId::of(v));
-    groups.of_node[v] =
-        meta ? meta->meta_op : groups.of_node[v] + static_cast<std::uint32_t>(meta_ops);
-  }
-  groups.names.insert(groups.names.end(), levels.names.begin(), levels.names.end());
-  return groups;
-}
-
-Groups groups_of(const graph::Graph& graph, std::size_t most) {
-  if (graph.node_count() <= most) {
-    Groups each;
-    for (std::size_t v = 0; v < graph.node_count(); ++v) {
-      each.of_node.push_back(static_cast<std::uint32_t>(v));
-      each.names.emplace_back(graph.node_name(NodeId::of(v)));
-    }
-    return each;
-  }
-  Groups groups = by_meta_op(graph, most);
-  return groups.grouping == Grouping::kNone ? by_level(graph, most) : groups;
 }
 
 std::vector<LayoutEdge> links_of(const graph::Graph& graph, const PageGraph& drawn) {
@@ -112,6 +56,8 @@ std::string_view grouping_name(Grouping grouping) {
   switch (grouping) {
     case Grouping::kMetaOp:
       return "meta-op";
+    case Grouping::kLayer:
+      return "layer";
     case Grouping::kLevel:
       return "level";
     case Grouping::kNone:
@@ -140,7 +86,7 @@ void write_members(JsonWriter& json, const graph::Graph& graph, const PageGraph&
 }  // namespace
 
 PageGraph page_graph(const graph::Graph& graph, const GraphDetail& detail) {
-  const Groups groups = groups_of(graph, detail.items);
+  const PageGroups groups = page_groups(graph, detail.items);
   PageGraph drawn;
   drawn.grouping = groups.grouping;
   drawn.item_of.resize(graph.node_count());

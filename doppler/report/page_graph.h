@@ -10,14 +10,9 @@
 #include "doppler/base/json_writer.h"
 #include "doppler/graph/graph.h"
 #include "doppler/report/layout.h"
+#include "doppler/report/page_groups.h"
 
 namespace doppler::report {
-
-enum class Grouping : std::uint8_t {
-  kNone,    // an item is a node
-  kMetaOp,  // the nodes of a meta-op; each node without one belongs to its level
-  kLevel,   // the nodes of some neighbouring levels
-};
 
 // Items in topological order (of groups: that of their first nodes).
 struct PageGraph {

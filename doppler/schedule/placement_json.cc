@@ -48,6 +48,7 @@ bool read_origin_key(JsonReader& reader, const std::string& key, PlacementOrigin
     });
     return true;
   }
+  if (key == "constraints") return origin.constraints = cost::read_constraint_rules(reader), true;
   if (key == "devices") return origin.devices = reader.string(), true;
   if (key == "topology_hash") return origin.topology_hash = read_json_hash(reader), true;
   if (key == "links") {
@@ -169,6 +170,9 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
   if (origin.topology_hash) json.field("topology_hash", hash_to_string(*origin.topology_hash));
   if (origin.links) json.field("links", links_name(*origin.links));
   if (origin.costs) json.field("costs", costs_name(*origin.costs));
+  if (!origin.constraints.empty()) {
+    cost::write_constraint_rules(json.key("constraints"), origin.constraints);
+  }
   json.field("method", origin.method).field("seed", origin.seed);
   if (origin.makespan) json.field("makespan", *origin.makespan);
   json.field("time_unit", origin.time_unit);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "doppler/cost/constraint_rules.h"
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/placement.h"
 
@@ -22,6 +23,7 @@ struct PlacementOrigin {
   // and its format.
   std::map<std::string, std::int64_t> dimensions = {};
   std::string graph_format = {};
+  cost::ConstraintRules constraints = {};  // beside the graph's own
   // Absent where a file made by hand does not say.
   std::optional<std::uint64_t> graph_hash = std::nullopt;
   std::optional<std::uint64_t> topology_hash = std::nullopt;

@@ -118,6 +118,37 @@ TEST_F(Look, WhatIfObeysConstraints) {
   EXPECT_THAT(done.out, HasSubstr("\"change\": \"d1 lost\", \"kept\": null"));
 }
 
+// A placement remembers what was demanded of it. fan.json is fastest on one device, which the pin
+// rules out; without it the same command answers 3 (WhatIf above).
+TEST_F(Look, PlacementsKeepTheirConstraints) {
+  files_.write("more.json", R"({"format": "doppler.constraints", "version": 1,
+                               "pin": [{"nodes": "c", "devices": "d1"}]})");
+  const Outcome placed = files_.dopp(
+      "place fan.json --devices uniform:2 --method exact --constraints more.json --pin a=d0 "
+      "--memory d*=1GB -o pinned.json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  const std::string file = files_.read("pinned.json");
+  EXPECT_THAT(file, HasSubstr(R"("memory": {"d*": 1000000000})"));
+  const Outcome what_if =
+      files_.dopp("whatif fan.json pinned.json --lose d1 --evaluations 100 --json");
+  ASSERT_EQ(what_if.exit_code, 0) << what_if.err;
+  EXPECT_THAT(what_if.out, HasSubstr("\"kept\": 7, \"moved\": 0, \"replaced\": 7"));
+  EXPECT_THAT(what_if.out, HasSubstr("\"change\": \"d1 lost\", \"kept\": null"));
+  const Outcome explained = files_.dopp("explain fan.json pinned.json c");
+  ASSERT_EQ(explained.exit_code, 0) << explained.err;
+  const Outcome free = files_.dopp("explain fan.json split.json c");
+  EXPECT_NE(explained.out, free.out);
+  // A comparison asks only what each placement gives.
+  const Outcome diff = files_.dopp("diff pinned.json together.json");
+  EXPECT_EQ(diff.exit_code, 0) << diff.err;
+  EXPECT_THAT(diff.out, HasSubstr("7.000 tick -> 3.000 tick"));
+  // On other devices their names may mean something else.
+  const Outcome elsewhere =
+      files_.dopp("whatif fan.json pinned.json --devices uniform:3 --evaluations 100");
+  EXPECT_EQ(elsewhere.exit_code, 0) << elsewhere.err;
+  EXPECT_THAT(elsewhere.err, HasSubstr("constraints of the placement are left out"));
+}
+
 TEST_F(Look, WhatIfRefusals) {
   Outcome refused = files_.dopp("whatif fan.json split.json --lose d9");
   EXPECT_EQ(refused.exit_code, 2);

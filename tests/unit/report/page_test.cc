@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -140,6 +141,34 @@ TEST(Page, LargeGraphsAreGroupedAndPagesStaySmall) {
   const std::vector<double> bars = numbers(data, "bars");
   EXPECT_LE(bars.size() / 4, 50'000u);
   EXPECT_GT(bars.size() / 4, 100u);
+}
+
+// A chain of 60 layers with 100 nodes each, which have the names that tools give: groups are the 60
+// layers' two parts, and a loss behind them that is in no scope.
+TEST(Page, LargeModelsAreDrawnByLayer) {
+  graph::GraphBuilder builder;
+  TensorId last{};
+  const auto add = [&](std::string name) {
+    const NodeId node = builder.add_node({.name = std::move(name), .time = 1.0});
+    if (last.valid()) builder.connect(last, node);
+    last = builder.add_output(node, 1.0, 1.0);
+  };
+  for (int layer = 0; layer < 60; ++layer) {
+    for (int i = 0; i < 50; ++i)
+      add("/model/layers." + std::to_string(layer) + "/attn/Mul_" + std::to_string(i));
+    for (int i = 0; i < 50; ++i)
+      add("/model/layers." + std::to_string(layer) + "/mlp/Mul_" + std::to_string(i));
+  }
+  add("loss");
+  Page page{.title = "t"};
+  page.placements.push_back(
+      placed(test::uniform_problem(std::move(builder).build(), 4, cost::LinkMode::kFree), 1600));
+  const std::string data = data_of(write_page(page));
+  EXPECT_THAT(data, HasSubstr("\"grouping\": \"layer\""));
+  EXPECT_THAT(data, HasSubstr("\"model/layers.7/mlp\""));
+  const std::vector<double> count = numbers(data, "count");
+  EXPECT_EQ(count.size(), 121u);
+  EXPECT_EQ(std::count(count.begin(), count.end(), 50.0), 120);
 }
 
 TEST(Page, SeveralLargeGraphsStayAsSmall) {

@@ -44,6 +44,11 @@ TEST(PlacementJson, WhatIsWrittenReadsBackTheSame) {
   written.origin.method = "lns";
   written.origin.seed = UINT64_MAX;
   written.origin.makespan = 1.0 / 3.0;
+  // Of two rules for one pattern the later counts, and it alone is written.
+  written.origin.constraints = {.pins = {{"n[0-3]", "d1"}, {"\"q\"", "*"}},
+                                .forbids = {{"*", "d2"}},
+                                .colocate = {{"n4", "n5*"}, {"n6"}},
+                                .memory = {{"d0", 1}, {"d*", 2}, {"d0", 1u << 31}}};
   for (std::size_t v = 0; v < problem->node_count(); ++v) {
     written.placement.device.push_back(DeviceId(rng.below(3)));
     written.placement.priority.push_back(rng.uniform(-1e9, 1e9));
@@ -62,6 +67,15 @@ TEST(PlacementJson, WhatIsWrittenReadsBackTheSame) {
   EXPECT_EQ(origin.costs, cost::CostSource::kGiven);
   EXPECT_EQ(origin.seed, UINT64_MAX);
   EXPECT_EQ(origin.makespan, 1.0 / 3.0);
+  const cost::ConstraintRules& rules = origin.constraints;
+  ASSERT_EQ(rules.pins.size(), 2u);
+  EXPECT_EQ(rules.pins[1].nodes, "\"q\"");
+  ASSERT_EQ(rules.forbids.size(), 1u);
+  EXPECT_EQ(rules.forbids[0].devices, "d2");
+  EXPECT_EQ(rules.colocate, written.origin.constraints.colocate);
+  ASSERT_EQ(rules.memory.size(), 2u);
+  EXPECT_EQ(rules.memory[0].devices, "d*");
+  EXPECT_EQ(rules.memory[1].bytes, 1u << 31);
 }
 
 // Large enough that a search through all nodes for each of them would not come back.
