@@ -11,6 +11,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/import/hlo_costs.h"
+#include "doppler/import/hlo_forms.h"
 #include "doppler/import/hlo_module.h"
 #include "doppler/import/hlo_scope.h"
 #include "doppler/import/model_graph.h"
@@ -208,7 +209,12 @@ class HloReader {
     const HloCost cost = costs_.cost(computation, instruction);
     std::string kind(instruction.opcode);
     if (instruction.opcode == "fusion" && cost.product) kind = "product-fusion";
-    if (hlo_is_collective(instruction.opcode)) ++collectives_[kind];
+    if (instruction.opcode == "async-start") {
+      if (const HloComputation* body = costs_.callee(instruction, "calls")) {
+        kind = fmt::format("{}-start", body->instructions[body->root].opcode);
+      }
+    }
+    if (hlo_is_collective(kind)) ++collectives_[kind];
     const ModelGraph::Op op = graph_.add_op({.name = name,
                                              .kind = std::move(kind),
                                              .scope = scope_of(instruction, site),
@@ -363,16 +369,8 @@ class HloReader {
 
 }  // namespace
 
-bool is_hlo(const Content& content) {
-  std::string_view text = content.text;
-  while (text.starts_with("//")) {  // comments
-    text.remove_prefix(std::min(text.find('\n'), text.size()));
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  }
-  return text.starts_with("HloModule");
-}
-
 Imported read_hlo(const std::string& file, std::string_view text, const ImportOptions&) {
+  refuse_other_hlo(file, text);
   return HloReader(file, text).read();
 }
 

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <vector>
 
+#include "doppler/import/hlo_words.h"
+
 namespace doppler::import {
 namespace {
 
@@ -25,11 +27,6 @@ constexpr std::string_view kCalls[] = {"while",
                                        "custom_vjp_call",
                                        "custom_vjp_call_jaxpr",
                                        "pjit"};
-
-template <std::size_t kCount>
-bool is_in(std::string_view word, const std::string_view (&list)[kCount]) {
-  return std::find(std::begin(list), std::end(list), word) != std::end(list);
-}
 
 // Up to the first slash outside parentheses.
 std::string_view first_part(std::string_view name) {
