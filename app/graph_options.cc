@@ -189,13 +189,14 @@ void add_convert(CommandLine& line, CLI::App& group) {
   CLI::App* convert = line.add(
       group, "convert", "Change a graph's format",
       "  dopp graph convert graph.txt graph.json\n"
+      "  dopp graph convert model.onnx -o graph.json\n"
       "  dopp graph convert tasks.gv out --from dot --to json",
       [request] {
         check_outputs({{"OUTPUT", request->output.file}}, request->output.json, {request->input});
         return *request;
       });
   convert->add_option("INPUT", request->input, "File to read")->required();
-  add_output(*convert, "OUTPUT", request->output.file, "File to write")->required();
+  add_output(*convert, "-o,--output,OUTPUT", request->output.file, "File to write")->required();
   add_load(*convert, request->load, "--from");
   convert->add_option("--to", request->output.format,
                       fmt::format("{} (default: by the name)", import::format_names(true)));

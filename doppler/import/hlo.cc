@@ -11,7 +11,9 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/import/hlo_costs.h"
+#include "doppler/import/hlo_forms.h"
 #include "doppler/import/hlo_module.h"
+#include "doppler/import/hlo_scope.h"
 #include "doppler/import/model_graph.h"
 
 namespace doppler::import {
@@ -32,6 +34,12 @@ struct Leaf {
 };
 using Leaves = std::vector<Leaf>;
 
+// Where a computation stands in the graph.
+struct Site {
+  std::string prefix = {};   // of names, tells inlined copies apart
+  std::string op_name = {};  // of the call that stood here
+};
+
 class HloReader {
  public:
   HloReader(const std::string& file, std::string_view text)
@@ -42,7 +50,7 @@ class HloReader {
     std::vector<Leaves> parameters;
     for (const std::uint32_t index : entry.parameters)
       parameters.push_back(add_entry_parameter(entry.instructions[index]));
-    const Leaves results = add_computation(entry, parameters, "");
+    const Leaves results = add_computation(entry, parameters, {});
     for (const Leaf& leaf : results) {
       if (leaf.kind == Leaf::Kind::kTensor) graph_.mark_output(leaf.tensor);
     }
@@ -75,10 +83,9 @@ class HloReader {
     return leaves;
   }
 
-  // Adds the work of a computation and gives the leaves of its root. `prefix` tells inlined copies
-  // apart.
+  // Adds the work of a computation and gives the leaves of its root.
   Leaves add_computation(const HloComputation& computation, std::span<const Leaves> parameters,
-                         const std::string& prefix) {
+                         const Site& site) {
     std::vector<Leaves> values(computation.instructions.size());
     for (std::size_t i = 0; i < computation.parameters.size() && i < parameters.size(); ++i) {
       values[computation.parameters[i]] = parameters[i];
@@ -86,7 +93,7 @@ class HloReader {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const HloInstruction& instruction = computation.instructions[i];
       if (instruction.opcode != "parameter")
-        values[i] = add_instruction(computation, instruction, values, prefix);
+        values[i] = add_instruction(computation, instruction, values, site);
       // Whatever the text says of tuples, there is one leaf per array of the shape.
       values[i].resize(instruction.shape.leaf_count());
     }
@@ -94,7 +101,7 @@ class HloReader {
   }
 
   Leaves add_instruction(const HloComputation& computation, const HloInstruction& instruction,
-                         const std::vector<Leaves>& values, const std::string& prefix) {
+                         const std::vector<Leaves>& values, const Site& site) {
     const auto operand = [&](std::size_t i) -> const Leaves& {
       static const Leaves kNone;
       return i < instruction.operands.size() ? values[instruction.operands[i]] : kNone;
@@ -104,7 +111,7 @@ class HloReader {
       case HloKind::kGenerated:
         return {};
       case HloKind::kConstant:
-        return add_constant(instruction, prefix);
+        return add_constant(instruction, site.prefix);
       case HloKind::kView:
         ++plumbing_;
         if (instruction.opcode.ends_with("-done") && !instruction.operands.empty()) {
@@ -133,14 +140,16 @@ class HloReader {
           std::vector<Leaves> arguments;
           for (std::size_t i = 0; i < instruction.operands.size(); ++i)
             arguments.push_back(operand(i));
-          return add_computation(*called, arguments,
-                                 fmt::format("{}{}/", prefix, instruction.name));
+          return add_computation(
+              *called, arguments,
+              {.prefix = fmt::format("{}{}/", site.prefix, instruction.name),
+               .op_name = hlo_op_name_in_call(site.op_name, hlo_op_name(instruction))});
         }
         break;
       case HloKind::kWork:
         break;
     }
-    return add_work(computation, instruction, values, prefix);
+    return add_work(computation, instruction, values, site);
   }
 
   // A scalar, or text left out ("{...}"), is no data worth a tensor; larger literals are.
@@ -172,8 +181,8 @@ class HloReader {
   }
 
   Leaves add_work(const HloComputation& computation, const HloInstruction& instruction,
-                  const std::vector<Leaves>& values, const std::string& prefix) {
-    const std::string name = prefix + std::string(instruction.name);
+                  const std::vector<Leaves>& values, const Site& site) {
+    const std::string name = site.prefix + std::string(instruction.name);
     std::vector<const HloShape*> shapes;
     instruction.shape.append_leaves(shapes);
     Leaves results(shapes.size());
@@ -200,9 +209,15 @@ class HloReader {
     const HloCost cost = costs_.cost(computation, instruction);
     std::string kind(instruction.opcode);
     if (instruction.opcode == "fusion" && cost.product) kind = "product-fusion";
-    if (hlo_is_collective(instruction.opcode)) ++collectives_[kind];
+    if (instruction.opcode == "async-start") {
+      if (const HloComputation* body = costs_.callee(instruction, "calls")) {
+        kind = fmt::format("{}-start", body->instructions[body->root].opcode);
+      }
+    }
+    if (hlo_is_collective(kind)) ++collectives_[kind];
     const ModelGraph::Op op = graph_.add_op({.name = name,
                                              .kind = std::move(kind),
+                                             .scope = scope_of(instruction, site),
                                              .flops = cost.flops,
                                              .bytes_read = cost.bytes_read,
                                              .bytes_written = cost.bytes_written,
@@ -222,6 +237,14 @@ class HloReader {
       }
     }
     return results;
+  }
+
+  std::string scope_of(const HloInstruction& instruction, const Site& site) const {
+    std::string_view name = hlo_op_name(instruction);
+    if (const HloComputation* body = name.empty() ? costs_.callee(instruction, "calls") : nullptr) {
+      name = hlo_op_name(*body);
+    }
+    return hlo_scope(hlo_op_name_in_call(site.op_name, name));
   }
 
   // Which arrays of a loop's state its body hands on as they are. Only plain elements of the state
@@ -346,16 +369,8 @@ class HloReader {
 
 }  // namespace
 
-bool is_hlo(const Content& content) {
-  std::string_view text = content.text;
-  while (text.starts_with("//")) {  // comments
-    text.remove_prefix(std::min(text.find('\n'), text.size()));
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  }
-  return text.starts_with("HloModule");
-}
-
 Imported read_hlo(const std::string& file, std::string_view text, const ImportOptions&) {
+  refuse_other_hlo(file, text);
   return HloReader(file, text).read();
 }
 

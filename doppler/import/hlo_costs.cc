@@ -7,11 +7,10 @@
 
 #include "doppler/base/text_position.h"
 #include "doppler/import/hlo_convolution.h"
+#include "doppler/import/hlo_words.h"
 
 namespace doppler::import {
 namespace {
-
-constexpr int kMaxCallDepth = 200;
 
 constexpr std::string_view kElementwise[] = {"abs",
                                              "add",
@@ -98,11 +97,6 @@ constexpr std::string_view kMoves[] = {"copy",
 // These read as much as they give, however large what they look into.
 constexpr std::string_view kLookups[] = {"slice", "dynamic-slice", "gather"};
 
-template <std::size_t kCount>
-bool is_in(std::string_view opcode, const std::string_view (&list)[kCount]) {
-  return std::find(std::begin(list), std::end(list), opcode) != std::end(list);
-}
-
 const HloShape& operand_shape(const HloComputation& computation, const HloInstruction& instruction,
                               std::size_t i) {
   static const HloShape kNone;
@@ -131,6 +125,19 @@ double largest_leaf(const HloShape& shape) {
   return largest;
 }
 
+double all_elements(const HloShape& shape) {
+  std::vector<const HloShape*> leaves;
+  shape.append_leaves(leaves);
+  double sum = 0.0;
+  for (const HloShape* leaf : leaves) sum += leaf->element_count();
+  return sum;
+}
+
+// Comparisons to bring `elements` values into order in rows of `row`.
+double sort_flops(double elements, double row) {
+  return elements * std::max(std::log2(std::max(row, 1.0)), 1.0);
+}
+
 double dot_flops(const HloShape& lhs, const HloShape& out, std::string_view contracting) {
   double contracted = 1.0;
   const std::vector<std::int64_t> dims = hlo_integers(contracting);
@@ -146,6 +153,43 @@ const HloShape& first_array(const HloShape& shape) {
   const HloShape* at = &shape;
   while (at->tuple && !at->elements.empty()) at = &at->elements.front();
   return *at;
+}
+
+// The largest values of each row are kept in order while the others pass.
+double top_k_flops(const HloShape& in, const HloShape& out) {
+  const HloShape& values = first_array(out);
+  return sort_flops(in.element_count(),
+                    dim(values, static_cast<std::int64_t>(values.dims.size()) - 1));
+}
+
+// What the author of a kernel says of its work: "cost_estimate": {"flops": 12345, …}.
+std::optional<double> noted_flops(const HloInstruction& instruction) {
+  std::string_view config = instruction.attribute("backend_config");
+  for (const std::string_view key : {"cost_estimate", "flops"}) {
+    const std::size_t at = config.find(key);
+    if (at == std::string_view::npos) return std::nullopt;
+    config.remove_prefix(at + key.size());
+  }
+  const auto numbers = hlo_integers(config.substr(0, config.find_first_of(",}")));
+  if (numbers.size() != 1 || numbers[0] <= 0) return std::nullopt;
+  return static_cast<double>(numbers[0]);
+}
+
+// Of a scatter of n arrays: n operands, indices, n updates. All have the same shape.
+std::size_t scatter_width(const HloInstruction& scatter) {
+  return (scatter.operands.size() - 1) / 2;
+}
+const HloShape& scatter_updates(const HloComputation& computation, const HloInstruction& scatter) {
+  return operand_shape(computation, scatter, scatter_width(scatter) + 1);
+}
+// What it writes of one array: just the updates, unless the array is only made here.
+double scatter_bytes_written(const HloComputation& computation, const HloInstruction& scatter,
+                             std::size_t i) {
+  const HloInstruction& target = computation.instructions[scatter.operands[i]];
+  const bool made_here = target.opcode == "broadcast" || hlo_kind(target) == HloKind::kGenerated ||
+                         hlo_kind(target) == HloKind::kConstant;
+  const HloShape& updates = operand_shape(computation, scatter, scatter_width(scatter) + 1 + i);
+  return made_here ? target.shape.bytes() : std::min(updates.bytes(), target.shape.bytes());
 }
 
 // Instructions that hand on the data as they are, or nearly so.
@@ -170,132 +214,6 @@ HloCosts::HloCosts(const std::string& file, std::string_view text, const HloModu
 
 void HloCosts::fail(const HloInstruction& instruction, const std::string& message) const {
   fail_at_offset(file_, text_, instruction.at, message);
-}
-
-std::vector<std::uint32_t> HloCosts::callees(const HloInstruction& instruction) const {
-  constexpr std::string_view kKeys[] = {"calls",
-                                        "to_apply",
-                                        "body",
-                                        "condition",
-                                        "true_computation",
-                                        "false_computation",
-                                        "branch_computations",
-                                        "called_computations",
-                                        "select",
-                                        "scatter"};
-  std::vector<std::uint32_t> found;
-  for (const auto& [key, value] : instruction.attributes) {
-    if (!is_in(key, kKeys)) continue;
-    // "%name", "name" or "{%name, %name}"
-    std::size_t at = 0;
-    while (at < value.size()) {
-      const std::size_t begin = value.find_first_not_of("{}, %\"\n\t", at);
-      if (begin == std::string_view::npos) break;
-      const std::size_t end = std::min(value.find_first_of("{}, %\"\n\t", begin), value.size());
-      const auto computation = by_name_.find(value.substr(begin, end - begin));
-      if (computation == by_name_.end()) {
-        fail(instruction,
-             fmt::format("there is no computation '{}'", value.substr(begin, end - begin)));
-      }
-      found.push_back(computation->second);
-      at = end;
-    }
-  }
-  return found;
-}
-
-// Every call leads to a computation that is there, and none comes back. The depth is limited, so
-// that what recurses over calls is safe.
-void HloCosts::check_calls() const {
-  struct Visit {
-    std::uint32_t computation;
-    std::vector<std::uint32_t> next;
-  };
-  enum class State : std::uint8_t { kNew, kOpen, kDone };
-  std::vector<State> states(module_.computations.size(), State::kNew);
-  std::vector<int> depth(module_.computations.size(), 0);
-  const auto visit = [&](std::uint32_t c) {
-    Visit entry{c, {}};
-    for (const HloInstruction& instruction : module_.computations[c].instructions) {
-      for (const std::uint32_t called : callees(instruction)) {
-        if (states[called] == State::kOpen) {
-          fail(instruction,
-               fmt::format("computation '{}' calls itself", module_.computations[called].name));
-        }
-        entry.next.push_back(called);
-      }
-    }
-    return entry;
-  };
-  for (std::uint32_t first = 0; first < states.size(); ++first) {
-    if (states[first] != State::kNew) continue;
-    states[first] = State::kOpen;
-    std::vector<Visit> stack{visit(first)};
-    while (!stack.empty()) {
-      Visit& top = stack.back();
-      if (top.next.empty()) {
-        states[top.computation] = State::kDone;
-        const int own = depth[top.computation] + 1;
-        const std::uint32_t closed = top.computation;
-        stack.pop_back();
-        if (!stack.empty()) {
-          int& caller = depth[stack.back().computation];
-          caller = std::max(caller, own);
-        }
-        if (own > kMaxCallDepth) {
-          fail(module_.computations[closed].instructions.front(),
-               fmt::format("calls nested deeper than {}", kMaxCallDepth));
-        }
-        continue;
-      }
-      const std::uint32_t called = top.next.back();
-      top.next.pop_back();
-      if (states[called] == State::kOpen) {
-        fail(module_.computations[top.computation].instructions.front(),
-             fmt::format("computation '{}' calls itself", module_.computations[called].name));
-      }
-      if (states[called] == State::kDone) {
-        int& caller = depth[top.computation];
-        caller = std::max(caller, depth[called] + 1);
-        continue;
-      }
-      states[called] = State::kOpen;
-      stack.push_back(visit(called));
-    }
-  }
-}
-
-const HloComputation* HloCosts::callee(const HloInstruction& instruction,
-                                       std::string_view key) const {
-  std::string_view name = instruction.attribute(key);
-  if (name.starts_with('%')) name.remove_prefix(1);
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : &module_.computations[found->second];
-}
-
-std::optional<double> HloCosts::trip_count(const HloInstruction& loop) const {
-  const std::string_view noted = loop.attribute("backend_config");
-  if (const std::size_t at = noted.find("known_trip_count"); at != std::string_view::npos) {
-    const auto numbers = hlo_integers(noted.substr(at, 60));
-    if (!numbers.empty() && numbers[0] >= 0) return static_cast<double>(numbers[0]);
-  }
-  const HloComputation* condition = callee(loop, "condition");
-  if (condition == nullptr) return std::nullopt;
-  const HloInstruction* test = &condition->instructions[condition->root];
-  // Optimised programs wrap the comparison in a fusion, the bound outside it.
-  const bool wrapped = test->opcode == "fusion";
-  const bool compares = test->opcode == "compare" && (test->attribute("direction") == "LT" ||
-                                                      test->attribute("direction") == "LE" ||
-                                                      test->attribute("direction") == "NE");
-  if (!compares && !wrapped) return std::nullopt;
-  for (const std::uint32_t operand : test->operands) {
-    const HloInstruction& bound = condition->instructions[operand];
-    if (bound.opcode != "constant" || !bound.shape.dims.empty()) continue;
-    const auto number = hlo_integers(bound.arguments);
-    if (number.size() != 1 || number[0] < 0) continue;
-    return static_cast<double>(number[0]) + (test->attribute("direction") == "LE" ? 1.0 : 0.0);
-  }
-  return std::nullopt;
 }
 
 double HloCosts::body_flops(const HloInstruction& instruction) {
@@ -347,6 +265,8 @@ double HloCosts::bytes_read_of(const HloComputation& computation, std::uint32_t 
       bytes += reader.shape.bytes();
     } else if (use.operand == 0 && reader.opcode == "dynamic-update-slice") {
       continue;
+    } else if (reader.opcode == "scatter" && use.operand < scatter_width(reader)) {
+      bytes += scatter_bytes_written(computation, reader, use.operand);
     } else if (is_in(reader.opcode, kHandOn)) {
       bytes += bytes_read_of(computation, use.reader, depth + 1);
     } else if (fused != nullptr && use.operand < fused->parameters.size()) {
@@ -371,6 +291,9 @@ double bytes_written_as(const HloComputation& computation, std::uint32_t value) 
     value = computation.instructions[value].operands[0];
   }
   const HloInstruction& instruction = computation.instructions[value];
+  if (instruction.opcode == "scatter" && !instruction.shape.tuple) {
+    return std::min(all, scatter_bytes_written(computation, instruction, 0));
+  }
   if (instruction.opcode != "dynamic-update-slice") return all;
   return std::min(all, operand_shape(computation, instruction, 1).bytes());
 }
@@ -409,13 +332,15 @@ HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstru
   const auto has = [&](std::string_view part) {
     return target.find(part) != std::string_view::npos;
   };
-  if (has("conv") && !instruction.attribute("window").empty() &&
-      !instruction.attribute("dim_labels").empty()) {
+  if (const auto flops = noted_flops(instruction)) {
+    result.flops = *flops;
+  } else if (has("conv") && !instruction.attribute("window").empty() &&
+             !instruction.attribute("dim_labels").empty()) {
     result.flops = has("BackwardFilter")  ? hlo_convolution_gradient_flops(instruction, rhs, out)
                    : has("BackwardInput") ? hlo_convolution_gradient_flops(instruction, lhs, rhs)
                                           : hlo_convolution_flops(instruction, lhs, rhs, out);
     result.product = true;
-  } else if (has("gemm") || has("matmul")) {
+  } else if (has("gemm") || has("matmul") || has("scaled_dot")) {
     const std::string_view config = instruction.attribute("backend_config");
     std::string_view contracting;
     if (const std::size_t at = config.find("lhs_contracting_dimensions");
@@ -442,6 +367,8 @@ HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstru
     const double products = has("ackward") ? 5.0 : 2.0;
     result.flops = products * 2.0 * lhs.element_count() * sequence;
     result.product = true;
+  } else if (has("TopK")) {
+    result.flops = top_k_flops(lhs, out);
   } else {
     ++without_rule_[fmt::format("custom-call {}", target)];
     result.flops = largest_leaf(results);
@@ -482,11 +409,8 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
   if (is_in(opcode, kMoves)) {
     result.flops = 0.0;
   } else if (is_in(opcode, kElementwise)) {
-    result.flops = elements;
-  } else if (opcode == "dot") {
-    result.flops = dot_flops(first, out, instruction.attribute("lhs_contracting_dims"));
-    result.product = true;
-  } else if (opcode == "ragged-dot") {
+    result.flops = all_elements(out);
+  } else if (opcode == "dot" || opcode == "ragged-dot" || opcode == "scaled-dot") {
     result.flops = dot_flops(first, out, instruction.attribute("lhs_contracting_dims"));
     result.product = true;
   } else if (opcode == "convolution") {
@@ -498,17 +422,19 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
   } else if (opcode == "map") {
     result.flops = elements * body_flops(instruction);
   } else if (opcode == "scatter") {
-    const HloShape& updates =
-        operand_shape(computation, instruction, instruction.operands.size() - 1);
-    result.flops = updates.element_count() * body_flops(instruction);
+    result.flops =
+        scatter_updates(computation, instruction).element_count() * body_flops(instruction);
   } else if (opcode == "reduce-window" || opcode == "select-and-scatter") {
     const double window = product_of_integers(hlo_field(instruction.attribute("window"), "size"));
     const HloShape& places =
         opcode == "reduce-window" ? out : operand_shape(computation, instruction, 1);
     result.flops = largest_leaf(places) * window * body_flops(instruction);
-  } else if (opcode == "sort" || opcode == "topk") {
-    result.flops =
-        first.element_count() * std::max(std::log2(std::max(first.element_count(), 1.0)), 1.0);
+  } else if (opcode == "sort") {
+    const auto along = hlo_integers(instruction.attribute("dimensions"));
+    result.flops = sort_flops(first.element_count(),
+                              along.size() == 1 ? dim(first, along[0]) : first.element_count());
+  } else if (opcode == "topk") {
+    result.flops = top_k_flops(first, out);
   } else if (opcode == "batch-norm-training" || opcode == "batch-norm-inference" ||
              opcode == "batch-norm-grad") {
     result.flops = 8.0 * elements;
@@ -532,6 +458,17 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
     return result;
   }
   result.bytes_written = out.bytes();
+  std::vector<std::uint32_t> distinct = instruction.operands;
+  if (opcode == "scatter") {
+    // Where it adds to the targets, it reads what it writes.
+    result.bytes_written = 0.0;
+    for (std::size_t i = 0; i < scatter_width(instruction); ++i) {
+      result.bytes_written += scatter_bytes_written(computation, instruction, i);
+      result.bytes_read += operand_shape(computation, instruction, distinct.size() - 1 - i).bytes();
+    }
+    distinct.erase(distinct.begin(),
+                   distinct.begin() + static_cast<std::ptrdiff_t>(scatter_width(instruction)));
+  }
   // Vendor libraries give their workspace, bytes in a row, behind their results.
   if (opcode == "custom-call" && result.product && out.tuple && out.elements.size() > 1) {
     const HloShape& last = out.elements.back();
@@ -543,7 +480,6 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
     result.bytes_read = out.bytes();
     return result;
   }
-  std::vector<std::uint32_t> distinct = instruction.operands;
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   for (const std::uint32_t operand : distinct) {

@@ -48,8 +48,8 @@ bool hlo_is_collective(std::string_view opcode);
 // computation.
 std::string_view hlo_without_phase(std::string_view opcode);
 // Asynchronous operations hand a tuple from their start to their done, (operands, result, …), or
-// (result, operand, …) for a copy. Which element of such a shape is the result; nothing where all
-// of it is.
+// (result, …) for a copy, send or recv. Which element of such a shape is the result; nothing where
+// all of it is.
 std::optional<std::size_t> hlo_async_result(std::string_view opcode, const HloShape& shape);
 
 class HloCosts {

@@ -1,16 +1,11 @@
 // How opcodes are treated; the flops of each are in hlo_costs.cc.
-#include <algorithm>
 #include <string_view>
 
 #include "doppler/import/hlo_costs.h"
+#include "doppler/import/hlo_words.h"
 
 namespace doppler::import {
 namespace {
-
-template <std::size_t kCount>
-bool is_in(std::string_view opcode, const std::string_view (&list)[kCount]) {
-  return std::find(std::begin(list), std::end(list), opcode) != std::end(list);
-}
 
 // The halves of asynchronous operations that only wait: the work is in the start.
 constexpr std::string_view kViews[] = {
@@ -21,8 +16,7 @@ constexpr std::string_view kGenerated[] = {"iota",      "partition-id", "replica
 constexpr std::string_view kCollectives[] = {
     "all-reduce",         "all-gather",           "all-to-all",       "reduce-scatter",
     "collective-permute", "collective-broadcast", "ragged-all-to-all"};
-constexpr std::string_view kEffects[] = {"outfeed", "infeed",    "send",
-                                         "recv",    "send-done", "recv-done"};
+constexpr std::string_view kEffects[] = {"outfeed", "infeed", "send", "recv"};
 constexpr std::string_view kNeverFolded[] = {"rng",
                                              "rng-bit-generator",
                                              "rng-get-and-update-state",
@@ -56,13 +50,12 @@ std::string_view hlo_without_phase(std::string_view opcode) {
 }
 
 std::optional<std::size_t> hlo_async_result(std::string_view opcode, const HloShape& shape) {
-  const std::string_view operation = hlo_without_phase(opcode);
-  // An all-reduce of several arrays gives a tuple of just these, a done recv its data and a token.
-  if (operation == opcode || operation == "all-reduce" || operation == "send" ||
-      operation == "recv") {
-    return std::nullopt;
-  }
   if (!shape.tuple || shape.elements.size() < 2) return std::nullopt;
+  const std::string_view operation = hlo_without_phase(opcode);
+  // Starts, though they are not called so; their data is in front of a context and a token.
+  if (operation == "send" || operation == "recv") return 0;
+  // An all-reduce of several arrays gives a tuple of just these.
+  if (operation == opcode || operation == "all-reduce") return std::nullopt;
   return operation == "copy" ? 0 : 1;
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "doppler/base/text_position.h"
 #include "doppler/base/utf8.h"
@@ -58,6 +59,7 @@ class HloParser {
     bool has_entry = false;
     while (skip_space(), at_ < text_.size()) {
       if (skip_table()) continue;
+      if (starts("HloModule ")) fail(at_, "a second module: put each into a file of its own");
       const bool entry = take_word("ENTRY");
       if (entry && has_entry) fail(at_, "a second ENTRY computation");
       if (entry) module_.entry = static_cast<std::uint32_t>(module_.computations.size());
@@ -207,9 +209,13 @@ class HloParser {
   void parse_computation() {
     const std::size_t at = at_;
     skip_space();
+    const std::size_t name_at = at_;
     HloComputation computation;
     computation.name = name();
     if (computation.name.empty()) fail_expected("the name of a computation");
+    if (!computation_names_.insert(computation.name).second) {
+      fail(name_at, fmt::format("two computations are named '{}'", computation.name));
+    }
     // The signature repeats what the instructions say.
     skip_balanced("{-");
     if (starts("->")) {
@@ -296,6 +302,7 @@ class HloParser {
                                       {"convolution", 2, {"dim_labels"}},
                                       {"get-tuple-element", 1, {"index"}},
                                       {"while", 1, {"condition", "body"}},
+                                      {"scatter", 3, {}},
                                       {"fusion", 0, {"calls"}},
                                       {"call", 0, {"to_apply"}}};
     for (const Need& need : kNeeds) {
@@ -417,7 +424,15 @@ class HloParser {
       return shape;
     }
     const std::size_t at = at_;
+    if (depth > kMaxTupleDepth)
+      fail(at, fmt::format("shapes nested deeper than {}", kMaxTupleDepth));
     const std::string_view type = name();
+    if (type == "b" && peek() == '(') {  // a buffer of its own for what is in the parentheses
+      ++at_;
+      shape = parse_shape(depth + 1);
+      expect(')');
+      return shape;
+    }
     shape.bits = bits_of(type);
     if (shape.bits < 0) fail(at, fmt::format("unknown element type '{}'", type));
     if (peek() != '[') fail_expected("'[' and the sizes of a shape");
@@ -454,6 +469,7 @@ class HloParser {
   std::size_t at_ = 0;
   std::size_t instruction_count_ = 0;
   std::unordered_map<std::string_view, std::uint32_t> indices_;  // of the computation being read
+  std::unordered_set<std::string_view> computation_names_;
   HloModule module_;
 };
 

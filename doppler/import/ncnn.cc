@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -79,9 +81,18 @@ class NcnnReader {
       ++unread_;
       return;
     }
-    if (kind == NcnnKind::kUnknown) ++unknown_types_[std::string(layer.type)];
     std::vector<NcnnShape> inputs;
     for (const std::uint32_t blob : layer.inputs) inputs.push_back(shapes_[blob]);
+    if (kind == NcnnKind::kUnknown) {
+      ++unknown_types_[std::string(layer.type)];
+      // It is taken for one that works on its first input, which trained data is not.
+      const auto data =
+          std::find_if(layer.inputs.begin(), layer.inputs.end(),
+                       [&](std::uint32_t blob) { return !graph_.is_parameter(tensors_[blob]); });
+      if (data != layer.inputs.end()) {
+        std::swap(inputs[0], inputs[static_cast<std::size_t>(data - layer.inputs.begin())]);
+      }
+    }
     std::vector<NcnnShape> outputs = ncnn_output_shapes(layer, inputs);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (kind == NcnnKind::kInput) complete(layer.outputs[i], outputs[i]);
@@ -106,8 +117,9 @@ class NcnnReader {
         .name = std::string(layer.name), .kind = std::string(layer.type), .flops = cost.flops};
     for (const std::uint32_t blob : layer.inputs) spec.operands.push_back(tensors_[blob]);
     if (cost.weights > 0.0) {
-      spec.operands.push_back(graph_.add_parameter(fmt::format("{}.weight", layer.name),
-                                                   cost.weights * kBytesPerElement));
+      spec.operands.push_back(graph_.add_parameter(
+          fmt::format("{}.weight", layer.name), std::ceil(cost.weights * cost.weight_bits / 8.0)));
+      quantised_ += cost.weight_bits < 32.0;
     }
     if (layer.type == "Embed" || layer.type == "Slice" || layer.type == "Crop") {
       // Only what goes out is looked up.
@@ -131,7 +143,7 @@ class NcnnReader {
       const NcnnShape& wanted = wanted_[blob];
       shape = {wanted.rank == 0 ? 1 : wanted.rank, 1, 1, 1, 1};
       shape.w = wanted.w > 0 ? wanted.w : shape.rank == 3 ? kDefaultImageSide : 1;
-      if (shape.rank == 2) shape.h = kDefaultSequence;
+      if (shape.rank == 2) shape.h = wanted.h > 0 ? wanted.h : kDefaultSequence;
       if (shape.rank == 3) {
         shape.h = kDefaultImageSide;
         shape.c = wanted.c > 0 ? wanted.c : 3;
@@ -153,6 +165,9 @@ class NcnnReader {
 
   std::vector<std::string> notes() const {
     std::vector<std::string> lines{"blobs and weights are taken as float32"};
+    if (quantised_ > 0) {
+      lines[0] += fmt::format(", but for the quantised weights of {} layers", quantised_);
+    }
     for (const std::uint32_t blob : guessed_) {
       const NcnnShape& shape = shapes_[blob];
       lines.push_back(fmt::format(
@@ -196,7 +211,8 @@ class NcnnReader {
   std::vector<std::uint32_t> guessed_;       // input blobs
   std::map<std::string, std::size_t> unknown_types_;
   std::size_t views_ = 0;
-  std::size_t unread_ = 0;  // layers
+  std::size_t unread_ = 0;     // layers
+  std::size_t quantised_ = 0;  // the same
 };
 
 }  // namespace

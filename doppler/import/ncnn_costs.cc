@@ -2,9 +2,12 @@
 
 namespace doppler::import::ncnn_costs {
 
-NcnnCost convolution(const NcnnLayer& layer, NcnnInputs, NcnnOutputs out) {
+NcnnCost convolution(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out) {
   const double weights = std::max(layer.params.number(6, 0.0), 0.0);
   const double channels = std::max(layer.params.number(0, 1.0), 1.0);
+  if (layer.params.integer(19, 0) != 0 && in.size() > 1) {  // the weights are the second input
+    return {2.0 * in[1].elements() * out[0].elements() / channels};
+  }
   const bool bias = layer.params.integer(5, 0) != 0;
   // Every weight is used once at every place of the output.
   return {2.0 * weights * out[0].elements() / channels, weights + (bias ? channels : 0.0)};
@@ -67,8 +70,9 @@ NcnnCost multi_head_attention(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs
   const double width = p.number(0, 1.0), square = std::max(p.number(2, 0.0), 0.0);
   const double keys = static_cast<double>(in.size() > 1 ? in[1].h : in[0].h);
   const auto queries = static_cast<double>(out[0].h);
-  const double projections = square * (2.0 * queries + 2.0 * keys) * 2.0;
-  return {projections + 4.0 * queries * keys * width, 4.0 * square + 4.0 * width};
+  const double keys_and_values = width * (p.number(3, width) + p.number(4, width));
+  const double projections = 2.0 * (2.0 * square * queries + keys_and_values * keys);
+  return {projections + 4.0 * queries * keys * width, 2.0 * square + keys_and_values + 4.0 * width};
 }
 
 NcnnCost recurrent(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs) {

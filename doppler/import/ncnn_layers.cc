@@ -52,6 +52,9 @@ constexpr LayerRule kRules[] = {
     {"LSTM", kCompute, ncnn_shapes::recurrent, ncnn_costs::recurrent},
     {"GRU", kCompute, ncnn_shapes::recurrent, ncnn_costs::recurrent},
     {"RNN", kCompute, ncnn_shapes::recurrent, ncnn_costs::recurrent},
+    {"Einsum", kCompute, ncnn_shapes::einsum, ncnn_costs::einsum},
+    {"ShortConv", kCompute, ncnn_shapes::short_convolution, ncnn_costs::short_convolution},
+    {"GatedDeltaRule", kCompute, ncnn_shapes::gated_delta_rule, ncnn_costs::gated_delta_rule},
     {"Embed", kCompute, ncnn_shapes::embed, ncnn_costs::embed},
     {"Pooling", kCompute, ncnn_shapes::pooling, ncnn_costs::pooling},
     {"Pooling1D", kCompute, ncnn_shapes::pooling, ncnn_costs::pooling},
@@ -66,9 +69,16 @@ constexpr LayerRule kRules[] = {
     {"Reorg", kCompute, ncnn_shapes::reorg, ncnn_costs::copy},
     {"YoloV5Focus", kCompute, ncnn_shapes::reorg, ncnn_costs::copy},  // not ncnn's own, but common
     {"ShuffleChannel", kCompute, nullptr, ncnn_costs::copy},
+    {"Flip", kCompute, nullptr, ncnn_costs::copy},
+    {"CopyTo", kCompute, nullptr, ncnn_costs::copy},
+    {"Unfold", kCompute, ncnn_shapes::unfold, ncnn_costs::copy},
+    {"GridSample", kCompute, ncnn_shapes::grid_sample, ncnn_costs::elementwise<8>},
+    {"ROIPooling", kCompute, ncnn_shapes::roi_pooling, ncnn_costs::elementwise<1>},
+    {"ROIAlign", kCompute, ncnn_shapes::roi_pooling, ncnn_costs::elementwise<8>},
+    {"Spectrogram", kCompute, ncnn_shapes::spectrogram, ncnn_costs::spectrogram},
     {"Interp", kCompute, ncnn_shapes::interp, ncnn_costs::elementwise<8>},
     {"Reduction", kCompute, ncnn_shapes::reduction, ncnn_costs::elementwise<1>},
-    {"ArgMax", kCompute, nullptr, ncnn_costs::elementwise<1>},
+    {"ArgMax", kCompute, ncnn_shapes::arg_max, ncnn_costs::elementwise<1>},
     {"BinaryOp", kCompute, ncnn_shapes::broadcast, ncnn_costs::elementwise<1>},
     {"Eltwise", kCompute, ncnn_shapes::broadcast, ncnn_costs::elementwise<1>},
     {"UnaryOp", kCompute, nullptr, ncnn_costs::elementwise<1>},
@@ -91,7 +101,7 @@ constexpr LayerRule kRules[] = {
     {"CELU", kCompute, nullptr, ncnn_costs::elementwise<4>},
     {"SELU", kCompute, nullptr, ncnn_costs::elementwise<4>},
     {"GELU", kCompute, nullptr, ncnn_costs::elementwise<8>},
-    {"GLU", kCompute, nullptr, ncnn_costs::elementwise<4>},
+    {"GLU", kCompute, ncnn_shapes::glu, ncnn_costs::elementwise<4>},
     {"Swish", kCompute, nullptr, ncnn_costs::elementwise<4>},
     {"Mish", kCompute, nullptr, ncnn_costs::elementwise<6>},
     {"Sigmoid", kCompute, nullptr, ncnn_costs::elementwise<3>},
@@ -103,6 +113,7 @@ constexpr LayerRule kRules[] = {
     {"Exp", kCompute, nullptr, ncnn_costs::elementwise<1>},
     {"Log", kCompute, nullptr, ncnn_costs::elementwise<1>},
     {"Power", kCompute, nullptr, ncnn_costs::elementwise<3>},
+    {"BNLL", kCompute, nullptr, ncnn_costs::elementwise<3>},
     {"Erf", kCompute, nullptr, ncnn_costs::elementwise<4>},
     {"Softmax", kCompute, nullptr, ncnn_costs::elementwise<5>},
     {"CumulativeSum", kCompute, nullptr, ncnn_costs::elementwise<1>},
@@ -112,10 +123,10 @@ constexpr LayerRule kRules[] = {
     {"Dequantize", kCompute, nullptr, ncnn_costs::elementwise<2, 0>},
     {"Requantize", kCompute, nullptr, ncnn_costs::elementwise<3, 0>},
     {"Packing", kCompute, nullptr, ncnn_costs::copy},
-    {"DetectionOutput", kCompute, nullptr, ncnn_costs::elementwise<8>},
+    {"DetectionOutput", kCompute, ncnn_shapes::detections, ncnn_costs::elementwise<8>},
     {"Yolov3DetectionOutput", kCompute, nullptr, ncnn_costs::elementwise<8>},
     {"YoloDetectionOutput", kCompute, nullptr, ncnn_costs::elementwise<8>},
-    {"PriorBox", kCompute, nullptr, ncnn_costs::elementwise<8>},
+    {"PriorBox", kCompute, ncnn_shapes::prior_box, ncnn_costs::elementwise<8>},
     {"Proposal", kCompute, nullptr, ncnn_costs::elementwise<8>},
 };
 
@@ -123,6 +134,21 @@ const LayerRule* rule_of(std::string_view type) {
   const auto found = std::find_if(std::begin(kRules), std::end(kRules),
                                   [&](const LayerRule& rule) { return rule.type == type; });
   return found == std::end(kRules) ? nullptr : found;
+}
+
+// Of one weight. Layers say in one parameter whether theirs are quantised: to 8 bits, or in blocks
+// to as many as its hundreds.
+double weight_bits(const NcnnLayer& layer) {
+  const bool newer =
+      layer.type == "Gemm" || layer.type == "MultiHeadAttention" || layer.type == "Embed";
+  const bool older = layer.type == "Convolution" || layer.type == "ConvolutionDepthWise" ||
+                     layer.type == "InnerProduct" || layer.type == "LSTM" || layer.type == "GRU" ||
+                     layer.type == "RNN";
+  const std::int64_t term = newer   ? layer.params.integer(18, 0)
+                            : older ? layer.params.integer(8, 0)
+                                    : 0;
+  if (term == 0) return 32.0;
+  return term >= 400 && term < 900 ? static_cast<double>(term / 100) : 8.0;
 }
 
 // What a layer without weights must be given for its result to be as wanted.
@@ -197,7 +223,10 @@ NcnnCost ncnn_cost(const NcnnLayer& layer, std::span<const NcnnShape> inputs,
                    std::span<const NcnnShape> outputs) {
   if (outputs.empty() || inputs.empty()) return {};
   const LayerRule* rule = rule_of(layer.type);
-  return rule == nullptr ? NcnnCost{outputs[0].elements()} : rule->cost(layer, inputs, outputs);
+  if (rule == nullptr) return {outputs[0].elements()};
+  NcnnCost cost = rule->cost(layer, inputs, outputs);
+  cost.weight_bits = weight_bits(layer);
+  return cost;
 }
 
 NcnnShape ncnn_wanted_input(const NcnnLayer& layer, const NcnnShape& wanted_result) {
@@ -218,6 +247,7 @@ NcnnShape ncnn_wanted_input(const NcnnLayer& layer, const NcnnShape& wanted_resu
   } else if (layer.type == "Gemm" && p.integer(4, 0) == 0 && p.integer(5, 0) != 0) {
     wanted.rank = 2;
     wanted.w = p.integer(9, 0);
+    wanted.h = p.integer(7, 0);  // what the exporter saw
   } else if (layer.type == "LayerNorm" || layer.type == "RMSNorm") {
     wanted.rank = 2;
     wanted.w = p.integer(0, 0);

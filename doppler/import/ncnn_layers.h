@@ -26,7 +26,8 @@ struct NcnnShape {
 
 struct NcnnCost {
   double flops = 0.0;
-  double weights = 0.0;  // elements of trained data
+  double weights = 0.0;       // elements of trained data
+  double weight_bits = 32.0;  // of each
 };
 
 // How a layer is treated.

@@ -118,6 +118,13 @@ class ParamParser {
     const char* const end = word.data() + word.size();
     int id = 0;
     const auto key = std::from_chars(word.data(), end, id);
+    // "bias=True", "@weight=(8,3)f32", "#0=(1,3)f32", "$input=0": what pnnx writes for itself.
+    const char first = word.front();
+    if (key.ec != std::errc{} && word.find('=') != std::string_view::npos &&
+        (first == '@' || first == '#' || first == '$' || layer.type.find('.') != layer.type.npos)) {
+      fail(word_at_,
+           "this is pnnx's own graph, which is not read; ncnn's is the .ncnn.param beside it");
+    }
     if (key.ec != std::errc{} || key.ptr == end || *key.ptr != '=') {
       fail(word_at_, fmt::format("expected a parameter 'number=value', found '{}'", word));
     }
@@ -127,7 +134,8 @@ class ParamParser {
     std::vector<double> values;
     const char* at = key.ptr + 1;
     if (at < end && *at == '"') {
-      layer.params.set(id, {});
+      std::string_view text = word.substr(static_cast<std::size_t>(at + 1 - word.data()));
+      layer.params.set_text(id, text.substr(0, text.find('"')));
       return;
     }
     while (true) {
@@ -173,6 +181,11 @@ std::int64_t NcnnParams::integer(int id, std::int64_t absent) const {
   constexpr double kLargest = 1099511627776.0;  // 2^40
   const double value = number(id, static_cast<double>(absent));
   return std::llround(std::min(std::max(value, -kLargest), kLargest));
+}
+
+std::string_view NcnnParams::text(int id) const {
+  const auto found = texts_.find(id);
+  return found == texts_.end() ? std::string_view() : found->second;
 }
 
 const std::vector<double>& NcnnParams::array(int id) const {

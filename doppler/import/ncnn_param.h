@@ -21,10 +21,18 @@ class NcnnParams {
   // Empty where absent; a single value is an array of one.
   const std::vector<double>& array(int id) const;
 
+  // What stands in quotes; empty where that is something else.
+  std::string_view text(int id) const;
+
   void set(int id, std::vector<double> values) { values_[id] = std::move(values); }
+  void set_text(int id, std::string_view text) {
+    values_[id].clear();
+    texts_[id] = text;
+  }
 
  private:
   std::map<int, std::vector<double>> values_;
+  std::map<int, std::string_view> texts_;
 };
 
 struct NcnnLayer {

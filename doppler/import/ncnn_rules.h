@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "doppler/import/ncnn_layers.h"
@@ -24,6 +26,13 @@ struct NcnnProduct {
   std::int64_t m, n, k;
 };
 NcnnProduct ncnn_gemm_sizes(const NcnnParams& params, NcnnInputs inputs);
+
+// An einsum's letters with their sizes, and those of its result.
+struct NcnnEinsum {
+  std::vector<std::pair<char, std::int64_t>> sizes;
+  std::string result;
+};
+NcnnEinsum ncnn_einsum(const NcnnLayer& layer, NcnnInputs inputs);
 
 // The side of the blocks of pixels that become channels (Reorg, YoloV5Focus), or the other way
 // round (PixelShuffle).
@@ -56,6 +65,17 @@ std::vector<NcnnShape> broadcast(const NcnnLayer& layer, NcnnInputs in);
 std::vector<NcnnShape> flatten(const NcnnLayer& layer, NcnnInputs in);
 std::vector<NcnnShape> embed(const NcnnLayer& layer, NcnnInputs in);
 std::vector<NcnnShape> recurrent(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> glu(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> arg_max(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> unfold(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> einsum(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> grid_sample(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> roi_pooling(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> spectrogram(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> prior_box(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> detections(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> short_convolution(const NcnnLayer& layer, NcnnInputs in);
+std::vector<NcnnShape> gated_delta_rule(const NcnnLayer& layer, NcnnInputs in);
 }  // namespace ncnn_shapes
 
 // REQUIRES of all: the layer has an input and an output.
@@ -70,6 +90,10 @@ NcnnCost attention(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
 NcnnCost multi_head_attention(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
 NcnnCost recurrent(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
 NcnnCost embed(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
+NcnnCost einsum(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
+NcnnCost spectrogram(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
+NcnnCost short_convolution(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
+NcnnCost gated_delta_rule(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
 NcnnCost copy(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
 
 // kPerElement operations for each element of the output, and so many trained values as the

@@ -1,5 +1,7 @@
 #include <cmath>
+#include <string_view>
 
+#include "doppler/import/ncnn_expression.h"
 #include "doppler/import/ncnn_rules.h"
 
 namespace doppler::import {
@@ -116,6 +118,7 @@ std::int64_t ncnn_block_side(const NcnnLayer& layer) {
 namespace ncnn_shapes {
 
 Shapes convolution(const NcnnLayer& layer, Inputs in) {
+  if (in[0].rank == 1) return {line(layer.params.integer(0, 1))};  // channels of one pixel
   const ConvolutionWindows windows(layer.params);
   NcnnShape out = in[0];
   out.w = windows.w.convolved(out.w);
@@ -162,8 +165,9 @@ Shapes pooling(const NcnnLayer& layer, Inputs in) {
 }
 
 Shapes inner_product(const NcnnLayer& layer, Inputs in) {
-  const std::int64_t out = layer.params.integer(0, 1);
-  if (in[0].rank == 2 && in[0].h > 1) return {plane(out, in[0].h)};
+  const std::int64_t out = std::max<std::int64_t>(layer.params.integer(0, 1), 1);
+  const bool by_rows = in[0].w == layer.params.integer(2, 0) / out;  // else all of it is one row
+  if (in[0].rank == 2 && in[0].h > 1 && by_rows) return {plane(out, in[0].h)};
   return {line(out)};
 }
 
@@ -199,7 +203,8 @@ Shapes attention(const NcnnLayer& layer, Inputs in) {
 
 Shapes multi_head_attention(const NcnnLayer& layer, Inputs in) {
   Shapes out(layer.outputs.size(), in[0]);
-  out[0].w = layer.params.integer(0, in[0].w);
+  const std::int64_t width = std::max<std::int64_t>(layer.params.integer(0, 1), 1);
+  out[0].w = std::max<std::int64_t>(layer.params.integer(2, 0) / width, 1);
   return out;
 }
 
@@ -245,6 +250,20 @@ Shapes reshape(const NcnnLayer& layer, Inputs in) {
   const double total = in[0].elements();
   const std::int64_t w = p.integer(0, kUnset), h = p.integer(1, kUnset);
   const std::int64_t d = p.integer(11, kUnset), c = p.integer(2, kUnset);
+  if (const auto sizes = ncnn_evaluate(p.text(6), in); sizes && sizes->size() <= 4) {
+    NcnnShape shape;
+    shape.rank = static_cast<int>(sizes->size());
+    double known = 1.0;
+    for (int i = 0; i < shape.rank; ++i) {  // innermost first
+      const double size = (*sizes)[static_cast<std::size_t>(i)];
+      if (size > 0) known *= size;
+    }
+    for (int i = 0; i < shape.rank; ++i) {
+      const double size = (*sizes)[static_cast<std::size_t>(i)];
+      *shape.axis(-1 - i) = bounded(size > 0 ? size : std::floor(total / known));
+    }
+    return {shape};
+  }
   NcnnShape out;
   out.rank = w == kUnset ? 0 : h == kUnset ? 1 : c == kUnset ? 2 : d == kUnset ? 3 : 4;
   if (out.rank == 0) return {line(bounded(total))};
@@ -310,16 +329,26 @@ Shapes squeeze(const NcnnLayer& layer, Inputs in) {
 }
 
 Shapes permute(const NcnnLayer& layer, Inputs in) {
+  // What becomes w, h, d, c, or w, h, c. The numbers are the same for both where d is last or there
+  // is none.
+  static constexpr std::string_view kVolumes[] = {"whc", "hwc", "wch", "cwh", "hcw", "chw"};
+  static constexpr std::string_view kFields[] = {"whdc", "hwdc", "wdhc", "dwhc", "hdwc", "dhwc",
+                                                 "whcd", "hwcd", "wchd", "cwhd", "hcwd", "chwd",
+                                                 "wdch", "dwch", "wcdh", "cwdh", "dcwh", "cdwh",
+                                                 "hdcw", "dhcw", "hcdw", "chdw", "dchw", "cdhw"};
   const NcnnShape& s = in[0];
-  NcnnShape out = s;
   const std::int64_t order = layer.params.integer(0, 0);
-  if (s.rank == 2 && order == 1) out = plane(s.h, s.w);
-  if (s.rank == 3) {
-    const std::int64_t by_order[6][3] = {{s.w, s.h, s.c}, {s.h, s.w, s.c}, {s.w, s.c, s.h},
-                                         {s.c, s.w, s.h}, {s.h, s.c, s.w}, {s.c, s.h, s.w}};
-    if (order >= 0 && order < 6) {
-      out = volume(by_order[order][0], by_order[order][1], by_order[order][2]);
-    }
+  if (s.rank == 2 && order == 1) return {plane(s.h, s.w)};
+  std::string_view letters;
+  if (s.rank == 3 && order >= 0 && order < 6) letters = kVolumes[order];
+  if (s.rank == 4 && order >= 0 && order < 24) letters = kFields[order];
+  NcnnShape out = s;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const char from = letters[i];
+    *out.axis(-1 - static_cast<std::int64_t>(i)) = from == 'w'   ? s.w
+                                                   : from == 'h' ? s.h
+                                                   : from == 'd' ? s.d
+                                                                 : s.c;
   }
   return {out};
 }
@@ -345,13 +374,16 @@ Shapes tile(const NcnnLayer& layer, Inputs in) {
 
 Shapes crop(const NcnnLayer& layer, Inputs in) {
   const NcnnParams& p = layer.params;
-  if (in.size() > 1) {
+  if (in.size() > 1 && p.text(19).empty()) {
     NcnnShape out = in[1];
     if (out.rank < in[0].rank) out = in[0], out.w = in[1].w, out.h = in[1].h;
     return {out};
   }
   NcnnShape out = in[0];
-  const std::vector<double>&starts = p.array(9), &ends = p.array(10), &axes = p.array(11);
+  const auto list = [&](int id, int text_id) {
+    return ncnn_evaluate(p.text(text_id), in).value_or(p.array(id));
+  };
+  const std::vector<double> starts = list(9, 19), ends = list(10, 20), axes = list(11, 21);
   if (!starts.empty()) {
     for (std::size_t i = 0; i < starts.size() && i < ends.size(); ++i) {
       std::int64_t* size = out.axis(i < axes.size() ? static_cast<std::int64_t>(axes[i])
@@ -380,6 +412,11 @@ Shapes crop(const NcnnLayer& layer, Inputs in) {
 Shapes interp(const NcnnLayer& layer, Inputs in) {
   const NcnnParams& p = layer.params;
   NcnnShape out = in[0];
+  if (const auto sizes = ncnn_evaluate(p.text(9), in)) {
+    out.w = bounded((*sizes)[0]);
+    if (sizes->size() > 1) out.h = bounded((*sizes)[1]);
+    return {out};
+  }
   if (in.size() > 1) {
     out.w = in[1].w, out.h = in[1].h;
     return {out};
@@ -429,12 +466,19 @@ Shapes reduction(const NcnnLayer& layer, Inputs in) {
   return {out};
 }
 
-// The larger size along each dimension, counted from the innermost.
+// The larger size along each dimension. A blob of fewer dimensions has the outermost ones: one
+// value for each channel; a line may also be one row.
 Shapes broadcast(const NcnnLayer&, Inputs in) {
   NcnnShape out = in[0];
   for (NcnnShape other : in.subspan(1)) {
     if (other.rank > out.rank) std::swap(out, other);
-    for (int i = 1; i <= other.rank; ++i) *out.axis(-i) = std::max(*out.axis(-i), *other.axis(-i));
+    const int behind = out.rank - other.rank;
+    const bool row = behind > 0 && other.rank == 1 && other.w != *out.axis(0);
+    if (row && other.w != out.w && out.w != 1) continue;  // fits nowhere
+    for (int i = 0; i < other.rank; ++i) {
+      std::int64_t& size = *out.axis(row ? -1 : i);
+      size = std::max(size, *other.axis(i));
+    }
   }
   return {out};
 }

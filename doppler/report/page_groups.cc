@@ -69,7 +69,8 @@ PageGroups by_layer(const graph::Graph& graph, std::size_t most) {
   std::vector<std::string_view> scopes;
   scopes.reserve(graph.node_count());
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
-    scopes.push_back(scope_of_name(graph.node_name(NodeId::of(v))));
+    const std::string_view given = graph.scope(NodeId::of(v));
+    scopes.push_back(given.empty() ? scope_of_name(graph.node_name(NodeId::of(v))) : given);
   }
   ScopeGroups layers = group_by_scope(scopes, std::min(kMostLayers, most / 2));
   if (layers.names.empty()) return {};

@@ -375,6 +375,48 @@ ENTRY e {
   EXPECT_THAT(imported.notes, Contains(HasSubstr("1 reduce-scatter-start")));
 }
 
+// Their halves are one node as well, which stays though nobody reads it.
+TEST(Hlo, SendAndRecv) {
+  const Imported imported = read(R"(HloModule m
+ENTRY e {
+  x = f32[256] parameter(0)
+  token = token[] after-all()
+  s = (f32[256], u32[], token[]) send(x, token), channel_id=1
+  sent = token[] send-done(s), channel_id=1
+  r = (f32[256], u32[], token[]) recv(token), channel_id=2, control-predecessors={sent}
+  received = (f32[256], token[]) recv-done(r), channel_id=2
+  data = f32[256] get-tuple-element(received), index=0
+  ROOT y = f32[256] negate(data)
+})");
+  const graph::Graph& graph = imported.graph;
+  EXPECT_THAT(names(graph), ElementsAre("s", "r", "y"));
+  EXPECT_EQ(graph.producer(graph.inputs(node(graph, "y"))[0]), node(graph, "r"));
+  EXPECT_EQ(graph.bytes_written(node(graph, "r")), 4.0 * 256);
+}
+
+TEST(Hlo, CollectivesInAsynchronousComputations) {
+  const Imported imported = read(R"(HloModule m
+wrapped { p = f32[8,256] parameter(0) ROOT a = f32[8,256] all-to-all(p), dimensions={0} }
+ENTRY e {
+  x = f32[8,256] parameter(0)
+  a0 = ((f32[8,256]), f32[8,256], u32[]) async-start(x), calls=wrapped
+  ROOT a = f32[8,256] async-done(a0)
+})");
+  EXPECT_EQ(imported.graph.op_kind(NodeId(0)), "all-to-all-start");
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("1 all-to-all-start")));
+}
+
+TEST(Hlo, Buffers) {
+  const graph::Graph graph = read(R"(HloModule m
+ENTRY e {
+  x = f32[256] parameter(0)
+  b = b(f32[256]{0}) custom-call(x), custom_call_target="Pin"
+  ROOT y = f32[256] custom-call(b), custom_call_target="Unpin"
+})")
+                                 .graph;
+  EXPECT_EQ(graph.bytes_read(node(graph, "y")), 4.0 * 256);
+}
+
 TEST(Hlo, ConstantsAreFolded) {
   const graph::Graph graph = read(R"(HloModule m
 ENTRY e {
@@ -448,6 +490,16 @@ TEST(Hlo, DamagedModules) {
               HasSubstr("not numbered 0 to 0"));
   EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)\n x = f32[2] negate(x) }"),
               HasSubstr("m.hlo:3:2: two instructions are named 'x'"));
+  EXPECT_THAT(
+      error_in("HloModule m\nENTRY e { x = f32[2] parameter(0) }\nHloModule n\nENTRY e { x = "
+               "f32[2] parameter(0) }"),
+      HasSubstr("m.hlo:3:1: a second module"));
+  EXPECT_THAT(error_in("HloModule m\nf { x = f32[2] parameter(0) }\nf { x = f32[2] parameter(0) }\n"
+                       "ENTRY e { x = f32[2] parameter(0) }"),
+              HasSubstr("m.hlo:3:1: two computations are named 'f'"));
+  std::string buffers = "HloModule m\nENTRY e { x = ";
+  for (int i = 0; i < 100; ++i) buffers += "b(";
+  EXPECT_THAT(error_in(buffers), HasSubstr("shapes nested deeper than 32"));
   EXPECT_THAT(error_in("HloModule m\nENTRY e { x = " + std::string(100, '(') + " }"),
               HasSubstr("tuples nested deeper than 32"));
 }
