@@ -1,6 +1,6 @@
-// Groups of nodes by the part of a model that they belong to, which names tell:
-// "model/layers.3/attn/q" is in scope "model/layers.3/attn". Scopes nest; '/' and '.' separate
-// them.
+// Groups of nodes by the part of a model that they belong to, their scope. Graphs say it
+// (Graph::scope), or names tell: "model/layers.3/attn/q" is in "model/layers.3/attn". Scopes nest;
+// '/' and '.' separate them.
 #pragma once
 
 #include <cstddef>
