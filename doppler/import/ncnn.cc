@@ -16,6 +16,7 @@
 #include "doppler/import/model_graph.h"
 #include "doppler/import/ncnn_layers.h"
 #include "doppler/import/ncnn_param.h"
+#include "doppler/import/ncnn_rules.h"
 
 namespace doppler::import {
 namespace {
@@ -187,10 +188,12 @@ class NcnnReader {
       const NcnnShape& wanted = wanted_[blob];
       shape = {wanted.rank == 0 ? 1 : wanted.rank, 1, 1, 1, 1};
       const auto scaled = [](std::int64_t size, double scale) {
-        return std::max<std::int64_t>(std::llround(static_cast<double>(size) * scale), 1);
+        return std::max<std::int64_t>(
+            bounded_ncnn_size(std::round(static_cast<double>(size) * scale)), 1);
       };
       shape.w = wanted.w > 0 ? wanted.w : 1;
       if (shape.rank == 1 && wanted.h > 0) shape.w = scaled(wanted.h, token_scale_);
+      if (shape.rank == 2 && wanted.w == 0) shape.w = scaled(kDefaultSequence, token_scale_);
       if (shape.rank == 2)
         shape.h = wanted.h > 0 ? wanted.h : scaled(kDefaultSequence, token_scale_);
       if (shape.rank == 3) {

@@ -256,6 +256,13 @@ NcnnShape ncnn_wanted_input(const NcnnLayer& layer, std::size_t input,
         layer.type == "ConvolutionDepthWise" ? std::max(p.number(7, 1.0), 1.0) : 1.0;
     wanted.rank = 3;
     wanted.c = ratio(p.number(6, 0.0) * groups, outputs * window);
+  } else if (layer.type == "Convolution1D") {
+    wanted.rank = 2;
+    wanted.h = ratio(p.number(6, 0.0), outputs * p.number(1, 1.0));
+  } else if (layer.type == "LSTM" || layer.type == "GRU" || layer.type == "RNN") {
+    const double gates = layer.type == "LSTM" ? 4.0 : layer.type == "GRU" ? 3.0 : 1.0;
+    wanted.rank = 2;
+    wanted.w = ratio(p.number(1, 0.0), gates * outputs * (p.integer(2, 0) == 2 ? 2.0 : 1.0));
   } else if (layer.type == "InnerProduct") {
     wanted.rank = 1;
     wanted.w = ratio(p.number(2, 0.0), outputs);

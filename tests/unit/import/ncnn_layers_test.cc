@@ -226,6 +226,20 @@ ReLU    x  1 1 a b
               Contains(HasSubstr("layer 'r' gives 100 elements the shape of 59136")));
 }
 
+TEST(NcnnLayers, SequencesOfSpeech) {
+  const Imported imported = read(R"(7767517
+4 4
+Input         x    0 1 x
+Convolution1D conv 1 1 x a 0=96 1=5 4=2 6=92160
+Input         y    0 1 y
+LSTM          lstm 1 1 y b 0=128 1=131584 2=0
+)");
+  // 92160 = 96 x 5 x 192 channels; 131584 = 4 gates of 128 x 257.
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'x': taken as w=128 h=192")));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'y': taken as w=257 h=128")));
+  EXPECT_EQ(imported.graph.flops(node(imported.graph, "conv")), 2.0 * 92160 * 128);
+}
+
 TEST(NcnnLayers, ImagesBesideEachOther) {
   const Imported imported = read(R"(7767517
 5 5
