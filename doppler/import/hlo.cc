@@ -215,6 +215,7 @@ class HloReader {
       }
     }
     if (hlo_is_collective(kind)) ++collectives_[kind];
+    if (instruction.opcode == "fusion") count_fused_collectives(instruction);
     const ModelGraph::Op op = graph_.add_op({.name = name,
                                              .kind = std::move(kind),
                                              .scope = scope_of(instruction, site),
@@ -237,6 +238,17 @@ class HloReader {
       }
     }
     return results;
+  }
+
+  // Compilers for TPUs fuse them with what reads or makes their data.
+  void count_fused_collectives(const HloInstruction& fusion) {
+    const HloComputation* body = costs_.callee(fusion, "calls");
+    if (body == nullptr) return;
+    for (const HloInstruction& instruction : body->instructions) {
+      if (hlo_is_collective(instruction.opcode)) {
+        ++collectives_[fmt::format("fused {}", instruction.opcode)];
+      }
+    }
   }
 
   std::string scope_of(const HloInstruction& instruction, const Site& site) const {

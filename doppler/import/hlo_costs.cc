@@ -360,12 +360,15 @@ HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstru
   } else if (has("attn") || has("fmha")) {
     // Fused attention, of queries and keys: two products forward, five backward. The keys' sequence
     // is the largest dimension in front of the features.
+    // Where there are none, they are in one array with the queries and values.
+    const bool packed = rhs.element_count() == 0.0;
+    const HloShape& keys = packed ? lhs : rhs;
     double sequence = 1.0;
-    for (std::size_t i = 0; i + 1 < rhs.dims.size(); ++i) {
-      sequence = std::max(sequence, static_cast<double>(rhs.dims[i]));
+    for (std::size_t i = 0; i + 1 < keys.dims.size(); ++i) {
+      sequence = std::max(sequence, static_cast<double>(keys.dims[i]));
     }
     const double products = has("ackward") ? 5.0 : 2.0;
-    result.flops = products * 2.0 * lhs.element_count() * sequence;
+    result.flops = products * 2.0 * lhs.element_count() / (packed ? 3.0 : 1.0) * sequence;
     result.product = true;
   } else if (has("TopK")) {
     result.flops = top_k_flops(lhs, out);

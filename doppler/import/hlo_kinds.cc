@@ -36,7 +36,8 @@ bool is_marker(const HloInstruction& instruction) {
                                            "\"MoveToDevice\"",
                                            "\"annotate_device_placement\"",
                                            "\"xla.sdy.FuncResultSharding\"",
-                                           "\"LayoutConstraint\""};
+                                           "\"LayoutConstraint\"",
+                                           "\"AwsNeuronTransferWithStaticRing\""};
   return is_in(target, kMarkers);
 }
 

@@ -88,6 +88,13 @@ std::string hlo_scope(std::string_view op_name) {
   std::string open;  // closing brackets to come; '-' for those of transformations
   const auto end_part = [&] {
     const bool of_loop = in_loop && (part == "body" || part == "cond");
+    if (part.starts_with("branch_") && part.ends_with("_fun")) {  // in "cond"
+      const std::size_t slash = scope.rfind('/');
+      const std::size_t last = slash == std::string::npos ? 0 : slash + 1;
+      if (scope.substr(last) == "cond") scope.resize(last > 0 ? last - 1 : 0);
+      part.clear();
+      return;
+    }
     in_loop = part == "while";
     // An einsum's equation is a part of the operation.
     if (!part.empty() && !of_loop && !is_in(part, kCalls) && part.find("->") == std::string::npos) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "doppler/import/model_graph.h"
 #include "doppler/import/ncnn_layers.h"
 #include "doppler/import/ncnn_param.h"
+#include "doppler/import/ncnn_rules.h"
 
 namespace doppler::import {
 namespace {
@@ -27,10 +29,10 @@ class NcnnReader {
       : file_(file), text_(text), options_(options), model_(parse_ncnn_param(file, text)) {}
 
   Imported read() && {
-    shapes_.resize(model_.blobs.size());
     tensors_.resize(model_.blobs.size());
     find_readers();
-    for (std::size_t i = 0; i < model_.layers.size(); ++i) add_layer(i);
+    infer_shapes();
+    for (const NcnnLayer& layer : model_.layers) add_layer(layer);
     // What no layer reads is what the model gives.
     for (std::size_t blob = 0; blob < model_.blobs.size(); ++blob) {
       if (!is_read_[blob]) graph_.mark_output(tensors_[blob]);
@@ -57,48 +59,91 @@ class NcnnReader {
       for (const std::uint32_t blob : layer.outputs) {
         if (wanted_[blob].rank > 0) wanted_result = wanted_[blob];
       }
-      const NcnnShape wanted = ncnn_wanted_input(layer, wanted_result);
-      // Inputs behind the first are masks, positions and the like, except where all are alike.
-      const bool alike = layer.type == "BinaryOp" || layer.type == "Eltwise";
       for (std::size_t k = 0; k < layer.inputs.size(); ++k) {
         const std::uint32_t blob = layer.inputs[k];
         is_read_[blob] = true;
-        if (wanted.rank > 0 && (k == 0 || alike)) wanted_[blob] = wanted;
+        const NcnnShape wanted = ncnn_wanted_input(layer, k, wanted_result);
+        if (wanted.rank > 0) wanted_[blob] = wanted;
       }
     }
   }
 
-  void add_layer(std::size_t index) {
-    const NcnnLayer& layer = model_.layers[index];
-    const NcnnKind kind = ncnn_kind(layer.type);
-    const bool source = kind == NcnnKind::kInput || kind == NcnnKind::kMemory;
-    if (layer.inputs.empty() != source) {
-      fail_at_offset(file_, text_, layer.at,
-                     fmt::format("layer '{}' of type {} {}", layer.name, layer.type,
-                                 source ? "reads a blob" : "reads no blob"));
+  static bool is_source(NcnnKind kind) {
+    return kind == NcnnKind::kInput || kind == NcnnKind::kMemory;
+  }
+
+  void check_inputs(const NcnnLayer& layer) const {
+    const bool source = is_source(ncnn_kind(layer.type));
+    if (layer.inputs.empty() == source) return;
+    fail_at_offset(file_, text_, layer.at,
+                   fmt::format("layer '{}' of type {} {}", layer.name, layer.type,
+                               source ? "reads a blob" : "reads no blob"));
+  }
+
+  // The shapes of all blobs. Where sizes of inputs are guessed, what Reshapes ask for tells whether
+  // the guess was right: what has the wrong size there is scaled by as much at the start, images
+  // where there are any, else sequences.
+  void infer_shapes() {
+    for (const NcnnLayer& layer : model_.layers) check_inputs(layer);
+    pass_shapes();
+    if (!misfit_ || guessed_.empty()) return;
+    const double scale = misfit_->asked / misfit_->got;
+    const bool images = std::any_of(guessed_.begin(), guessed_.end(),
+                                    [&](std::uint32_t blob) { return shapes_[blob].rank == 3; });
+    (images ? pixel_scale_ : token_scale_) = scale;
+    pass_shapes();
+    if (!misfit_) return;
+    pixel_scale_ = token_scale_ = 1.0;
+    pass_shapes();
+  }
+
+  void pass_shapes() {
+    shapes_.assign(model_.blobs.size(), {});
+    trained_.assign(model_.blobs.size(), false);
+    guessed_.clear();
+    misfit_.reset();
+    for (const NcnnLayer& layer : model_.layers) {
+      if (layer.outputs.empty()) continue;
+      const NcnnKind kind = ncnn_kind(layer.type);
+      std::vector<NcnnShape> inputs = shapes_of(layer.inputs);
+      if (kind == NcnnKind::kUnknown) {
+        // It is taken for one that works on its first input, which trained data is not.
+        const auto data = std::find_if(layer.inputs.begin(), layer.inputs.end(),
+                                       [&](std::uint32_t blob) { return !trained_[blob]; });
+        if (data != layer.inputs.end()) {
+          std::swap(inputs[0], inputs[static_cast<std::size_t>(data - layer.inputs.begin())]);
+        }
+      }
+      const std::vector<NcnnShape> outputs = ncnn_output_shapes(layer, inputs);
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const std::uint32_t blob = layer.outputs[i];
+        shapes_[blob] = outputs[i];
+        trained_[blob] =
+            kind == NcnnKind::kMemory || (kind == NcnnKind::kView && trained_[layer.inputs[0]]);
+        if (kind == NcnnKind::kInput) complete(blob, shapes_[blob]);
+      }
+      if (layer.type != "Reshape" || misfit_) continue;
+      const double asked = outputs[0].elements(), got = inputs[0].elements();
+      if (asked != got && asked > 0.0 && got > 0.0) misfit_ = {layer.name, asked, got};
     }
+  }
+
+  std::vector<NcnnShape> shapes_of(const std::vector<std::uint32_t>& blobs) const {
+    std::vector<NcnnShape> shapes;
+    for (const std::uint32_t blob : blobs) shapes.push_back(shapes_[blob]);
+    return shapes;
+  }
+
+  void add_layer(const NcnnLayer& layer) {
+    const NcnnKind kind = ncnn_kind(layer.type);
     if (layer.outputs.empty()) {
       ++unread_;
       return;
     }
-    std::vector<NcnnShape> inputs;
-    for (const std::uint32_t blob : layer.inputs) inputs.push_back(shapes_[blob]);
-    if (kind == NcnnKind::kUnknown) {
-      ++unknown_types_[std::string(layer.type)];
-      // It is taken for one that works on its first input, which trained data is not.
-      const auto data =
-          std::find_if(layer.inputs.begin(), layer.inputs.end(),
-                       [&](std::uint32_t blob) { return !graph_.is_parameter(tensors_[blob]); });
-      if (data != layer.inputs.end()) {
-        std::swap(inputs[0], inputs[static_cast<std::size_t>(data - layer.inputs.begin())]);
-      }
-    }
-    std::vector<NcnnShape> outputs = ncnn_output_shapes(layer, inputs);
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (kind == NcnnKind::kInput) complete(layer.outputs[i], outputs[i]);
-      shapes_[layer.outputs[i]] = outputs[i];
-    }
-    if (source) {
+    if (kind == NcnnKind::kUnknown) ++unknown_types_[std::string(layer.type)];
+    const std::vector<NcnnShape> inputs = shapes_of(layer.inputs);
+    const std::vector<NcnnShape> outputs = shapes_of(layer.outputs);
+    if (is_source(kind)) {
       for (const std::uint32_t blob : layer.outputs) {
         const double bytes = shapes_[blob].elements() * kBytesPerElement;
         std::string name(model_.blobs[blob]);
@@ -142,10 +187,17 @@ class NcnnReader {
     if (shape.rank == 0) {
       const NcnnShape& wanted = wanted_[blob];
       shape = {wanted.rank == 0 ? 1 : wanted.rank, 1, 1, 1, 1};
-      shape.w = wanted.w > 0 ? wanted.w : shape.rank == 3 ? kDefaultImageSide : 1;
-      if (shape.rank == 2) shape.h = wanted.h > 0 ? wanted.h : kDefaultSequence;
+      const auto scaled = [](std::int64_t size, double scale) {
+        return std::max<std::int64_t>(
+            bounded_ncnn_size(std::round(static_cast<double>(size) * scale)), 1);
+      };
+      shape.w = wanted.w > 0 ? wanted.w : 1;
+      if (shape.rank == 1 && wanted.h > 0) shape.w = scaled(wanted.h, token_scale_);
+      if (shape.rank == 2 && wanted.w == 0) shape.w = scaled(kDefaultSequence, token_scale_);
+      if (shape.rank == 2)
+        shape.h = wanted.h > 0 ? wanted.h : scaled(kDefaultSequence, token_scale_);
       if (shape.rank == 3) {
-        shape.h = kDefaultImageSide;
+        shape.w = shape.h = scaled(kDefaultImageSide, std::sqrt(pixel_scale_));
         shape.c = wanted.c > 0 ? wanted.c : 3;
       }
       guessed_.push_back(blob);
@@ -180,6 +232,12 @@ class NcnnReader {
         break;
       }
     }
+    if (misfit_) {
+      lines.push_back(
+          fmt::format("layer '{}' gives {} elements the shape of {}: sizes of inputs that fit are "
+                      "set with --dim",
+                      misfit_->layer, misfit_->got, misfit_->asked));
+    }
     for (const auto& [name, size] : options_.dimensions) {
       if (!bound_.contains(name)) {
         lines.push_back(fmt::format("--dim {}={}: the model has no such input size", name, size));
@@ -204,11 +262,19 @@ class NcnnReader {
   std::set<std::string> bound_;  // of the options' dimensions
   NcnnModel model_;
   ModelGraph graph_;
-  std::vector<NcnnShape> shapes_;            // of each blob
-  std::vector<ModelGraph::Tensor> tensors_;  // of each blob
-  std::vector<bool> is_read_;                // of each blob
-  std::vector<NcnnShape> wanted_;            // of each blob
-  std::vector<std::uint32_t> guessed_;       // input blobs
+  std::vector<NcnnShape> shapes_;                 // of each blob
+  std::vector<ModelGraph::Tensor> tensors_;       // of each blob
+  std::vector<bool> is_read_;                     // of each blob
+  std::vector<bool> trained_;                     // of each blob
+  std::vector<NcnnShape> wanted_;                 // of each blob
+  std::vector<std::uint32_t> guessed_;            // input blobs
+  double pixel_scale_ = 1.0, token_scale_ = 1.0;  // of guessed numbers
+  // The first Reshape to sizes that are not those of its data.
+  struct Misfit {
+    std::string_view layer;
+    double asked, got;
+  };
+  std::optional<Misfit> misfit_;
   std::map<std::string, std::size_t> unknown_types_;
   std::size_t views_ = 0;
   std::size_t unread_ = 0;     // layers

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "doppler/import/model_defaults.h"
 #include "doppler/import/ncnn_rules.h"
 
 namespace doppler::import {
@@ -156,6 +157,10 @@ NcnnShape wanted_before(const NcnnLayer& layer, NcnnShape wanted) {
   const LayerRule* rule = rule_of(layer.type);
   if (rule == nullptr || rule->shapes == nullptr) return wanted;
   if (layer.type == "BinaryOp" || layer.type == "Eltwise") return wanted;
+  if (layer.type == "Concat" && layer.params.integer(0, 0) == 0 && wanted.rank == 3) {
+    wanted.c = 0;  // all the channels are of several
+    return wanted;
+  }
   // Of images: channels mostly stay as they are, and the sides are guessed in any case.
   for (const std::string_view type : {"Padding", "Crop", "Interp"}) {
     if (layer.type == type) return wanted.rank == 3 ? wanted : kNcnnNothingWanted;
@@ -229,8 +234,18 @@ NcnnCost ncnn_cost(const NcnnLayer& layer, std::span<const NcnnShape> inputs,
   return cost;
 }
 
-NcnnShape ncnn_wanted_input(const NcnnLayer& layer, const NcnnShape& wanted_result) {
+NcnnShape ncnn_wanted_input(const NcnnLayer& layer, std::size_t input,
+                            const NcnnShape& wanted_result) {
   const NcnnParams& p = layer.params;
+  if (layer.type == "MultiHeadAttention" && input < 3) {
+    const std::int64_t width = std::max<std::int64_t>(p.integer(0, 1), 1);
+    const std::int64_t keys = p.integer(3, width), values = p.integer(4, width);
+    return {2, input == 0 ? p.integer(2, 0) / width : input == 1 ? keys : values, 0, 0, 0};
+  }
+  // Inputs behind the first are masks, positions and the like, except where all are alike.
+  if (input > 0 && layer.type != "BinaryOp" && layer.type != "Eltwise" && layer.type != "Concat") {
+    return kNcnnNothingWanted;
+  }
   const auto ratio = [](double a, double b) { return b > 0 ? bounded_ncnn_size(a / b) : 0; };
   NcnnShape wanted = kNcnnNothingWanted;
   const double outputs = p.number(0, 0.0);
@@ -241,6 +256,13 @@ NcnnShape ncnn_wanted_input(const NcnnLayer& layer, const NcnnShape& wanted_resu
         layer.type == "ConvolutionDepthWise" ? std::max(p.number(7, 1.0), 1.0) : 1.0;
     wanted.rank = 3;
     wanted.c = ratio(p.number(6, 0.0) * groups, outputs * window);
+  } else if (layer.type == "Convolution1D") {
+    wanted.rank = 2;
+    wanted.h = ratio(p.number(6, 0.0), outputs * p.number(1, 1.0));
+  } else if (layer.type == "LSTM" || layer.type == "GRU" || layer.type == "RNN") {
+    const double gates = layer.type == "LSTM" ? 4.0 : layer.type == "GRU" ? 3.0 : 1.0;
+    wanted.rank = 2;
+    wanted.w = ratio(p.number(1, 0.0), gates * outputs * (p.integer(2, 0) == 2 ? 2.0 : 1.0));
   } else if (layer.type == "InnerProduct") {
     wanted.rank = 1;
     wanted.w = ratio(p.number(2, 0.0), outputs);
@@ -253,6 +275,7 @@ NcnnShape ncnn_wanted_input(const NcnnLayer& layer, const NcnnShape& wanted_resu
     wanted.w = p.integer(0, 0);
   } else if (layer.type == "Embed") {
     wanted.rank = 1;
+    wanted.h = kDefaultSequence;
   }
   return wanted.rank > 0 ? wanted : wanted_before(layer, wanted_result);
 }

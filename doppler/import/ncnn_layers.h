@@ -51,8 +51,10 @@ NcnnCost ncnn_cost(const NcnnLayer& layer, std::span<const NcnnShape> inputs,
 // What is asked of a blob whose sizes nobody knows: rank 0 for nothing, a size of 0 for any.
 inline constexpr NcnnShape kNcnnNothingWanted{0, 0, 0, 0, 0};
 
-// The sizes that the layer's weights ask of its first input. Where it has none that do, and the
-// input's sizes follow from the result's, by what is asked of that.
-NcnnShape ncnn_wanted_input(const NcnnLayer& layer, const NcnnShape& wanted_result);
+// The sizes that the layer's weights ask of one of its inputs. Where it has none that do, and the
+// input's sizes follow from the result's, by what is asked of that. A line of tokens is asked for
+// with their number as its height.
+NcnnShape ncnn_wanted_input(const NcnnLayer& layer, std::size_t input,
+                            const NcnnShape& wanted_result);
 
 }  // namespace doppler::import

@@ -38,7 +38,7 @@ NcnnEinsum ncnn_einsum(const NcnnLayer& layer, NcnnInputs inputs);
 // round (PixelShuffle).
 std::int64_t ncnn_block_side(const NcnnLayer& layer);
 
-// Shapes of the outputs. REQUIRES of all: the layer has an input.
+// Shapes of the outputs. REQUIRES of all: the layer has an input and an output.
 namespace ncnn_shapes {
 std::vector<NcnnShape> convolution(const NcnnLayer& layer, NcnnInputs in);
 std::vector<NcnnShape> deconvolution(const NcnnLayer& layer, NcnnInputs in);

@@ -109,6 +109,24 @@ ENTRY e {
   }
 }
 
+TEST(HloCosts, FusedAttention) {
+  const graph::Graph graph = read(R"(HloModule m
+ENTRY e {
+  q = bf16[2,2048,32,128] parameter(0)
+  kv = bf16[2,2048,2,8,128] parameter(1)
+  none = bf16[0] parameter(2)
+  qkv = bf16[2,2048,3,32,128] parameter(3)
+  a = (bf16[2,2048,32,128], u8[16]) custom-call(q, kv, none), custom_call_target="te_fused_attn_forward_ffi"
+  b = (bf16[2,2048,32,128], u8[16]) custom-call(qkv, none, none), custom_call_target="te_fused_attn_forward_ffi"
+  ROOT t = ((bf16[2,2048,32,128], u8[16]), (bf16[2,2048,32,128], u8[16])) tuple(a, b)
+})")
+                                 .graph;
+  // Scores and their sums: 2 * 32 heads of 2048 x 2048 x 128, twice.
+  for (const char* name : {"a", "b"}) {
+    EXPECT_EQ(graph.flops(node(graph, name)), 2.0 * 2 * (2 * 32) * 2048.0 * 2048 * 128) << name;
+  }
+}
+
 // The sum over all arrays of one instruction.
 TEST(HloCosts, AnAllReduceOfSeveralArrays) {
   const graph::Graph graph = read(R"(HloModule m

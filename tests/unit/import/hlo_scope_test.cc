@@ -53,6 +53,9 @@ TEST(HloScope, IsTheNameWithoutProgramTransformationsAndOperation) {
       {"jit(f)/jit(main)/transpose(jvp(net))/while/body/checkpoint/rematted_computation/layers/mlp/"
        "dot_general",
        "transpose/net/layers/mlp"},
+      {"jit(f)/net/cond/branch_0_fun/cond/branch_1_fun/mlp/mul", "net/mlp"},
+      {"jit(f)/cond/branch_1_fun/mul", ""},
+      {"jit(f)/net/cond/mul", "net/cond"},
       {"jit(f)/attn/bqhd,bkhd->bhqk/dot_general", "attn"},
       {"jit(f)/a/add;jit(f)/b/mul", "a"},
       {"model/block_1/conv2d/Conv2D", "model/block_1/conv2d"},

@@ -406,6 +406,21 @@ ENTRY e {
   EXPECT_THAT(imported.notes, Contains(HasSubstr("1 all-to-all-start")));
 }
 
+TEST(Hlo, CollectivesInFusions) {
+  const Imported imported = read(R"(HloModule m
+add { a = bf16[] parameter(0) b = bf16[] parameter(1) ROOT c = bf16[] add(a, b) }
+all-reduce-scatter.3 {
+  p = bf16[32,8192] parameter(0)
+  r = bf16[32,8192] all-reduce(p), replica_groups={{0,1}}, to_apply=add
+  ROOT s = bf16[32,4096] slice(r), slice={[0:32], [0:4096]}
+}
+ENTRY e {
+  x = bf16[32,8192]{1,0:T(8,128)(2,1)S(1)} parameter(0)
+  ROOT f = bf16[32,4096]{1,0:T(8,128)(2,1)} fusion(x), kind=kCustom, calls=%all-reduce-scatter.3
+})");
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("1 fused all-reduce: taken as local work")));
+}
+
 TEST(Hlo, Buffers) {
   const graph::Graph graph = read(R"(HloModule m
 ENTRY e {

@@ -190,6 +190,70 @@ MultiHeadAttention a 3 1 x y y z 0=48 1=4 2=3072 3=32 4=32
             4.0 * (2 * 64 * 48 + 2 * 32 * 48 + 4 * 48));
 }
 
+// The sides of images and the number of tokens follow from what Reshapes ask for.
+TEST(NcnnLayers, GuessedSizesFitTheReshapes) {
+  const Imported image = read(R"(7767517
+8 9
+Input       in   0 1 in
+Input       text 0 1 text
+Convolution conv 1 1 in a 0=320 1=3 4=1 6=11520
+Permute     p    1 1 a b 0=3
+Reshape     r    1 1 b c 0=320 1=4096
+LayerNorm   n    1 1 c d 0=320
+MultiHeadAttention m 3 1 d text text e 0=320 1=8 2=102400 3=768 4=768
+Reshape     s    1 1 e f 0=320 1=64 2=64
+)");
+  EXPECT_THAT(image.notes, Contains(HasSubstr("'in': taken as w=64 h=64 c=4")));
+  EXPECT_THAT(image.notes, Contains(HasSubstr("'text': taken as w=768 h=128")));
+  EXPECT_THAT(image.notes, Not(Contains(HasSubstr("gives"))));
+  EXPECT_EQ(elements(image.graph, "conv"), 64 * 64 * 320);
+
+  const Imported tokens = read(R"(7767517
+3 3
+Input   in 0 1 in
+Embed   e  1 1 in a 0=768 1=49408 3=37945344
+Reshape r  1 1 a b 0=64 1=12 2=77
+)");
+  EXPECT_THAT(tokens.notes, Contains(HasSubstr("'in': taken as w=77 h=1 c=1")));
+
+  const Imported neither = read(R"(7767517
+3 3
+Input   in 0 1 in 0=10 1=10
+Reshape r  1 1 in a 0=64 1=12 2=77
+ReLU    x  1 1 a b
+)");
+  EXPECT_THAT(neither.notes,
+              Contains(HasSubstr("layer 'r' gives 100 elements the shape of 59136")));
+}
+
+TEST(NcnnLayers, SequencesOfSpeech) {
+  const Imported imported = read(R"(7767517
+4 4
+Input         x    0 1 x
+Convolution1D conv 1 1 x a 0=96 1=5 4=2 6=92160
+Input         y    0 1 y
+LSTM          lstm 1 1 y b 0=128 1=131584 2=0
+)");
+  // 92160 = 96 x 5 x 192 channels; 131584 = 4 gates of 128 x 257.
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'x': taken as w=128 h=192")));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'y': taken as w=257 h=128")));
+  EXPECT_EQ(imported.graph.flops(node(imported.graph, "conv")), 2.0 * 92160 * 128);
+}
+
+TEST(NcnnLayers, ImagesBesideEachOther) {
+  const Imported imported = read(R"(7767517
+5 5
+Input       a    0 1 a
+Input       b    0 1 b
+Concat      cat  2 1 a b c
+Interp      half 1 1 c d 0=2 1=0.5 2=0.5
+Convolution conv 1 1 d e 0=16 1=3 4=1 6=864
+)");
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'a': taken as w=224 h=224 c=3")));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("'b': taken as w=224 h=224 c=3")));
+  EXPECT_EQ(imported.graph.flops(node(imported.graph, "conv")), 2.0 * 864 * 112 * 112);
+}
+
 TEST(NcnnLayers, WeightsThatAreComputed) {
   const graph::Graph graph = read(R"(7767517
 3 3
