@@ -10,6 +10,7 @@ namespace doppler::import {
 
 inline constexpr std::int64_t kDefaultSequence = 128;  // tokens
 inline constexpr std::int64_t kDefaultImageSide = 224;
+inline constexpr std::int64_t kDefaultSamples = 16'000;  // a second of speech
 
 // The size of a dimension that is only named: 128 for sequences, 224 for the sides of images, 0 for
 // what was cached before, 1 for a batch. Nothing where the name says none of these.

@@ -13,6 +13,14 @@ void unary(OnnxOp& op) {
   op.flops = kFlops * op.input(0).elements();
 }
 
+// The attribute may ask for another type.
+template <int kFlops>
+void unary_of_type(OnnxOp& op) {
+  unary<kFlops>(op);
+  if (op.has_attribute("dtype"))
+    op.outputs.at(0).type = onnx_type(op.integer("dtype", 1)).value_or(OnnxType::kUndefined);
+}
+
 template <int kFlops>
 void unary_to_bool(OnnxOp& op) {
   unary<kFlops>(op);
@@ -164,10 +172,10 @@ constexpr OnnxRuleEntry kRules[] = {{"Identity", identity},
                                     {"Softmax", unary<5>},
                                     {"LogSoftmax", unary<6>},
                                     {"Hardmax", unary<2>},
-                                    {"EyeLike", unary<0>},
-                                    {"RandomNormalLike", unary<8>},
-                                    {"RandomUniformLike", unary<8>},
-                                    {"Bernoulli", unary<8>},
+                                    {"EyeLike", unary_of_type<0>},
+                                    {"RandomNormalLike", unary_of_type<8>},
+                                    {"RandomUniformLike", unary_of_type<8>},
+                                    {"Bernoulli", unary_of_type<8>},
                                     {"ImageScaler", unary<2>},
                                     {"Binarizer", unary<1>},
                                     {"Scaler", unary<2>},
@@ -202,6 +210,8 @@ constexpr OnnxRuleEntry kRules[] = {{"Identity", identity},
                                     {"Min", broadcast<1>},
                                     {"QLinearAdd", qlinear_binary},
                                     {"QLinearMul", qlinear_binary},
+                                    {"StringConcat", broadcast<1>},
+                                    {"RegexFullMatch", unary_to_bool<1>},
                                     {"Where", where},
                                     {"QuantizeLinear", quantize},
                                     {"DequantizeLinear", dequantize},

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "doppler/import/onnx_op.h"
 
@@ -66,8 +67,21 @@ std::function<double(double)> unary_function(const OnnxOp& op) {
   if (name == "Ceil") return [](double a) { return std::ceil(a); };
   if (name == "Floor") return [](double a) { return std::floor(a); };
   if (name == "Round") return [](double a) { return std::nearbyint(a); };
+  if (name == "Sign") return [](double a) { return a > 0.0 ? 1.0 : a < 0.0 ? -1.0 : 0.0; };
   if (name == "Sqrt") return [](double a) { return std::sqrt(a); };
+  if (name == "Reciprocal") return [](double a) { return 1.0 / a; };
+  if (name == "Exp") return [](double a) { return std::exp(a); };
+  if (name == "Log") return [](double a) { return std::log(a); };
   if (name == "Not") return [](double a) { return a == 0.0 ? 1.0 : 0.0; };
+  if (name == "Clip") {
+    // The bounds were attributes once.
+    const auto bound = [&](std::size_t i, std::string_view attribute, double absent) {
+      return op.has_input(i) ? op.input(i).data->front() : op.number(attribute, absent);
+    };
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const double low = bound(1, "min", -kInfinity), high = bound(2, "max", kInfinity);
+    return [=](double a) { return std::min(std::max(a, low), high); };
+  }
   if (name == "Cast" || name == "CastLike") {
     const OnnxType to = op.outputs.at(0).type;
     if (to == OnnxType::kBool) return [](double a) { return a != 0.0 ? 1.0 : 0.0; };
@@ -223,7 +237,7 @@ void fold_split(OnnxOp& op) {
   if (op.shape(0)->size() != 1) return;
   std::size_t at = 0;
   const Values& data = *op.input(0).data;
-  for (OnnxOp::Output& output : op.outputs) {
+  for (OnnxFacts& output : op.outputs) {
     if (!output.shape) return;
     const std::size_t length =
         std::min(static_cast<std::size_t>(onnx_elements(*output.shape)), data.size() - at);
@@ -233,19 +247,84 @@ void fold_split(OnnxOp& op) {
   }
 }
 
-// Over everything.
 void fold_reduce(OnnxOp& op, std::size_t count) {
+  const OnnxShape& shape = *op.shape(0);
   const Values& data = *op.input(0).data;
   const std::string_view name = op.node().op;
-  if (count != 1 || data.empty()) return;
-  double value = data[0];
-  for (std::size_t i = 1; i < data.size(); ++i) {
-    if (name == "ReduceSum") value += data[i];
-    if (name == "ReduceProd") value *= data[i];
-    if (name == "ReduceMax") value = std::max(value, data[i]);
-    if (name == "ReduceMin") value = std::min(value, data[i]);
+  const auto axes = op.list_or_input("axes", 1);
+  std::vector<bool> reduced(shape.size(), !axes || axes->empty());
+  for (const std::int64_t axis : axes.value_or(std::vector<std::int64_t>{})) {
+    if (const auto at = onnx_axis(axis, shape.size())) reduced[*at] = true;
   }
-  op.outputs[0].data = Values{value};
+  Values values(count);
+  std::vector<std::size_t> seen(count, 0);
+  for (std::size_t at = 0; at < data.size(); ++at) {
+    // Where the element goes: its place without the dimensions that vanish.
+    std::size_t to = 0, stride = 1, rest = at;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      const auto size = static_cast<std::size_t>(shape[i]);
+      if (!reduced[i]) {
+        to += rest % size * stride;
+        stride *= size;
+      }
+      rest /= size;
+    }
+    if (to >= count) return;
+    double& value = values[to];
+    if (seen[to]++ == 0) {
+      value = data[at];
+    } else if (name == "ReduceProd") {
+      value *= data[at];
+    } else if (name == "ReduceMax") {
+      value = std::max(value, data[at]);
+    } else if (name == "ReduceMin") {
+      value = std::min(value, data[at]);
+    } else {
+      value += data[at];
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (seen[i] == 0) return;
+    if (name == "ReduceMean") values[i] /= static_cast<double>(seen[i]);
+  }
+  op.outputs[0].data = std::move(values);
+}
+
+bool is_foldable_reduction(std::string_view name) {
+  return name == "ReduceSum" || name == "ReduceProd" || name == "ReduceMax" ||
+         name == "ReduceMin" || name == "ReduceMean";
+}
+
+// Where the elements are that are not zero: their places along the first dimension, the second, …
+void fold_non_zero(OnnxOp& op) {
+  const Values& data = *op.input(0).data;
+  const std::vector<double> strides = strides_of(*op.shape(0));
+  Values values;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    const auto size = static_cast<double>((*op.shape(0))[i]);
+    for (std::size_t at = 0; at < data.size(); ++at) {
+      if (data[at] != 0.0)
+        values.push_back(std::fmod(std::floor(static_cast<double>(at) / strides[i]), size));
+    }
+  }
+  op.outputs[0].data = std::move(values);
+}
+
+void fold_tile(OnnxOp& op, std::size_t count) {
+  const OnnxShape &from = *op.shape(0), &to = *op.outputs[0].shape;
+  const std::vector<double> strides = strides_of(from);
+  Values values(count);
+  for (std::size_t at = 0; at < count; ++at) {
+    std::size_t offset = 0, rest = at;
+    for (std::size_t i = to.size(); i-- > 0;) {
+      const auto size = static_cast<std::size_t>(to[i]);
+      offset +=
+          rest % size % static_cast<std::size_t>(from[i]) * static_cast<std::size_t>(strides[i]);
+      rest /= size;
+    }
+    values[at] = (*op.input(0).data)[offset];
+  }
+  op.outputs[0].data = std::move(values);
 }
 
 void fold_expand(OnnxOp& op, std::size_t count) {
@@ -283,8 +362,11 @@ void fold_op(OnnxOp& op, std::size_t count) {
     fold_split(op);
   } else if (name == "Expand") {
     fold_expand(op, count);
-  } else if (name.starts_with("Reduce") && name != "ReduceMean" && !name.starts_with("ReduceL") &&
-             name != "ReduceSumSquare") {
+  } else if (name == "NonZero") {
+    fold_non_zero(op);
+  } else if (name == "Tile") {
+    fold_tile(op, count);
+  } else if (is_foldable_reduction(name)) {
     fold_reduce(op, count);
   }
 }
@@ -313,10 +395,14 @@ void onnx_fold(OnnxOp& op) {
   // Broadcasting of nothing gives nothing; other operators look after themselves.
   if (empty_operand && op.node().op != "Concat" && op.node().op != "Gather" && !op.view) return;
   fold_op(op, static_cast<std::size_t>(elements));
-  for (OnnxOp::Output& output : op.outputs) {
+  for (OnnxFacts& output : op.outputs) {
     if (output.data && output.shape &&
         static_cast<double>(output.data->size()) != onnx_elements(*output.shape)) {
       output.data.reset();
+    }
+    // Sizes are sometimes rounded down from products of floats that are whole numbers only just.
+    if (output.data && output.type == OnnxType::kFloat) {
+      for (double& value : *output.data) value = static_cast<double>(static_cast<float>(value));
     }
   }
 }

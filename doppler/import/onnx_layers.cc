@@ -269,6 +269,7 @@ void resize(OnnxOp& op) {
 
 constexpr OnnxRuleEntry kRules[] = {{"Conv", conv},
                                     {"FusedConv", conv},
+                                    {"DeformConv", conv},
                                     {"NhwcConv", nhwc_conv},
                                     {"NhwcFusedConv", nhwc_conv},
                                     {"ConvInteger", conv_integer},

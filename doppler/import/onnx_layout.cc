@@ -19,27 +19,30 @@ void constant(OnnxOp& op) {
     op.set(0, type, std::move(shape));
     op.outputs.at(0).data = std::move(data);
   };
-  for (const OnnxAttribute& attribute : op.node().attributes) {
-    if (attribute.tensor)
-      return give(attribute.tensor->type, attribute.tensor->dims, attribute.tensor->values);
-    if (attribute.integer && attribute.name == "value_int") {
+  for (const OnnxAttribute& entry : op.node().attributes) {
+    const std::string_view name = entry.name;
+    const OnnxAttribute* attribute = op.find(name);  // may be one of the function around
+    if (attribute == nullptr) continue;
+    if (attribute->tensor)
+      return give(attribute->tensor->type, attribute->tensor->dims, attribute->tensor->values);
+    if (attribute->integer && name == "value_int") {
       return give(OnnxType::kInt64, {},
-                  std::vector<double>{static_cast<double>(*attribute.integer)});
+                  std::vector<double>{static_cast<double>(*attribute->integer)});
     }
-    if (attribute.number && attribute.name == "value_float") {
-      return give(OnnxType::kFloat, {}, std::vector<double>{*attribute.number});
+    if (attribute->number && name == "value_float") {
+      return give(OnnxType::kFloat, {}, std::vector<double>{*attribute->number});
     }
-    if (attribute.name == "value_ints") {
-      return give(OnnxType::kInt64, {static_cast<std::int64_t>(attribute.integers.size())},
-                  std::vector<double>(attribute.integers.begin(), attribute.integers.end()));
+    if (name == "value_ints") {
+      return give(OnnxType::kInt64, {static_cast<std::int64_t>(attribute->integers.size())},
+                  std::vector<double>(attribute->integers.begin(), attribute->integers.end()));
     }
-    if (attribute.name == "value_floats") {
-      return give(OnnxType::kFloat, {static_cast<std::int64_t>(attribute.numbers.size())},
-                  attribute.numbers);
+    if (name == "value_floats") {
+      return give(OnnxType::kFloat, {static_cast<std::int64_t>(attribute->numbers.size())},
+                  attribute->numbers);
     }
-    if (attribute.name == "value_string") return give(OnnxType::kString, {}, std::nullopt);
-    if (attribute.name == "value_strings") {
-      return give(OnnxType::kString, {static_cast<std::int64_t>(attribute.string_count)},
+    if (name == "value_string") return give(OnnxType::kString, {}, std::nullopt);
+    if (name == "value_strings") {
+      return give(OnnxType::kString, {static_cast<std::int64_t>(attribute->string_count)},
                   std::nullopt);
     }
   }
@@ -356,6 +359,22 @@ void pad(OnnxOp& op) {
   op.set(0, op.input(0).type, std::move(out));
 }
 
+void center_crop_pad(OnnxOp& op) {
+  const OnnxShape* x = op.shape(0);
+  const auto wanted = op.integers(1);
+  op.flops = 0.0;
+  if (x == nullptr || !wanted) return;
+  const std::vector<std::int64_t>& axes = op.integer_list("axes");
+  OnnxShape out = *x;
+  for (std::size_t i = 0; i < wanted->size(); ++i) {
+    const auto axis =
+        onnx_axis(i < axes.size() ? axes[i] : static_cast<std::int64_t>(i), out.size());
+    if (axis) out[*axis] = (*wanted)[i];
+  }
+  op.set(0, op.input(0).type, std::move(out));
+  reads_what_it_gives(op);
+}
+
 void depth_to_space(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   const std::int64_t block = std::clamp<std::int64_t>(op.integer("blocksize", 1), 1, 1 << 15);
@@ -409,6 +428,7 @@ constexpr OnnxRuleEntry kRules[] = {{"Constant", constant},
                                     {"Expand", expand},
                                     {"Tile", tile},
                                     {"Pad", pad},
+                                    {"CenterCropPad", center_crop_pad},
                                     {"DepthToSpace", depth_to_space},
                                     {"SpaceToDepth", depth_to_space},
                                     {"OneHot", one_hot},

@@ -126,6 +126,9 @@ class OnnxParser {
         case 7:
           node.domain = name_in(in);
           break;
+        case 8:
+          node.overload = name_in(in);
+          break;
         default:
           in.skip();
       }
@@ -195,6 +198,12 @@ class OnnxParser {
           break;
         case 10:
           function.domain = name_in(in);
+          break;
+        case 11:
+          function.defaults.push_back(parse_attribute(in.message(), 0));
+          break;
+        case 13:
+          function.overload = name_in(in);
           break;
         default:
           in.skip();
@@ -434,11 +443,16 @@ bool onnx_is_integer(OnnxType type) {
   return (number >= 2 && number <= 7) || number == 9 || number == 12 || number == 13;
 }
 
-const OnnxAttribute* OnnxNode::attribute(std::string_view key) const {
+const OnnxAttribute* onnx_attribute(const std::vector<OnnxAttribute>& attributes,
+                                    std::string_view name) {
   for (const OnnxAttribute& entry : attributes) {
-    if (entry.name == key) return &entry;
+    if (entry.name == name) return &entry;
   }
   return nullptr;
+}
+
+const OnnxAttribute* OnnxNode::attribute(std::string_view key) const {
+  return onnx_attribute(attributes, key);
 }
 
 std::int64_t OnnxModel::standard_opset() const {

@@ -68,7 +68,7 @@ struct OnnxAttribute {
 };
 
 struct OnnxNode {
-  std::string_view name, op, domain;
+  std::string_view name, op, domain, overload;
   std::vector<std::string_view> inputs, outputs;  // an empty name: left out
   std::vector<OnnxAttribute> attributes;
   std::size_t at = 0;  // offset in the file
@@ -84,9 +84,10 @@ struct OnnxGraph {
 };
 
 struct OnnxFunction {
-  std::string_view name, domain;
+  std::string_view name, domain, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<OnnxNode> nodes;
+  std::vector<OnnxAttribute> defaults;  // of attributes that a call leaves out
 };
 
 struct OnnxModel {
@@ -97,6 +98,10 @@ struct OnnxModel {
 
   std::int64_t standard_opset() const;
 };
+
+// The attribute of that name, or null.
+const OnnxAttribute* onnx_attribute(const std::vector<OnnxAttribute>& attributes,
+                                    std::string_view name);
 
 // Its own name, else that of its first result, else its kind.
 std::string onnx_node_name(const OnnxNode& node);

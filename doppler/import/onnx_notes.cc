@@ -36,7 +36,11 @@ bool counts_channels(const OnnxDimension& dimension) {
 std::optional<std::int64_t> size_by_place(const OnnxValueInfo& input, std::size_t i) {
   const std::vector<OnnxDimension>& shape = *input.shape;
   const bool like_batch = i == 0 || (!shape[i].name.empty() && shape[i].name == shape[0].name);
-  if (shape[i].size || like_batch) return std::nullopt;
+  if (shape[i].size) return std::nullopt;
+  // A second of sound; rows of a table have that name, too, where they come first.
+  if (shape[i].name.find("samples") != std::string_view::npos && (i > 0 || shape.size() == 1))
+    return kDefaultSamples;
+  if (like_batch) return std::nullopt;
   if (shape.size() == 2 && onnx_is_integer(input.type)) return kDefaultSequence;
   if (shape.size() != 4 || !may_be_pixels(input.type)) return std::nullopt;
   const bool second = counts_channels(shape[1]);

@@ -33,6 +33,16 @@ std::int64_t onnx_size(double size) {
   return static_cast<std::int64_t>(std::clamp(size, 0.0, 1125899906842624.0));  // 2^50
 }
 
+double OnnxFacts::bytes() const {
+  if (stored_bytes > 0.0) return stored_bytes;
+  double count = elements();
+  if (items) {
+    count = 0.0;
+    for (const OnnxShape& item : *items) count += onnx_elements(item);
+  }
+  return count * onnx_type_bytes(type);
+}
+
 OnnxOp::OnnxOp(const OnnxNode& node, std::int64_t opset, std::vector<const OnnxFacts*> inputs,
                std::vector<OnnxAttribute> outer_attributes)
     : outputs(std::max<std::size_t>(node.outputs.size(), 1)),
@@ -60,10 +70,7 @@ std::optional<std::vector<std::int64_t>> OnnxOp::integers(std::size_t i) const {
 const OnnxAttribute* OnnxOp::find(std::string_view name) const {
   const OnnxAttribute* found = node_.attribute(name);
   if (found == nullptr || found->refers_to.empty()) return found;
-  for (const OnnxAttribute& outer : outer_) {
-    if (outer.name == found->refers_to) return &outer;
-  }
-  return nullptr;
+  return onnx_attribute(outer_, found->refers_to);
 }
 
 std::int64_t OnnxOp::integer(std::string_view name, std::int64_t absent) const {
@@ -112,6 +119,7 @@ void OnnxOp::set_like(std::size_t i, std::size_t input_index) {
   if (i >= outputs.size()) return;
   outputs[i].type = input(input_index).type;
   outputs[i].shape = input(input_index).shape;
+  outputs[i].items = input(input_index).items;
 }
 
 std::int64_t onnx_packed_values(OnnxType type, std::int64_t bits) {
@@ -143,7 +151,7 @@ OnnxRule onnx_rule(std::string_view domain, std::string_view op) {
   static_cast<void>(domain);
   for (const OnnxRuleEntry* table :
        {onnx_elementwise_rules(), onnx_layer_rules(), onnx_product_rules(), onnx_layout_rules(),
-        onnx_other_rules()}) {
+        onnx_sequence_rules(), onnx_other_rules()}) {
     for (; !table->op.empty(); ++table) {
       if (table->op == op) return table->rule;
     }

@@ -29,11 +29,11 @@ struct OnnxFacts {
   std::optional<std::vector<double>> data;
   bool constant = false;      // does not depend on the inputs, whether or not the data is known
   double stored_bytes = 0.0;  // of sparse or packed constants, or 0: as shape and type say
+  // The shapes of a sequence's tensors, where they are known; `shape` is that of any one then.
+  std::optional<std::vector<OnnxShape>> items = std::nullopt;
 
   double elements() const { return shape ? onnx_elements(*shape) : 0.0; }
-  double bytes() const {
-    return stored_bytes > 0.0 ? stored_bytes : elements() * onnx_type_bytes(type);
-  }
+  double bytes() const;
 };
 
 class OnnxOp {
@@ -67,19 +67,14 @@ class OnnxOp {
                                                          std::size_t i) const;
 
   // --- what the rule fills in ---
-  struct Output {
-    OnnxType type = OnnxType::kUndefined;
-    std::optional<OnnxShape> shape;
-    std::optional<std::vector<double>> data;
-  };
-  std::vector<Output> outputs;  // as many as the node has, but never none
+  std::vector<OnnxFacts> outputs;  // as many as the node has, but never none
   std::optional<double> flops;
-  std::optional<double> bytes_read;
+  std::optional<double> bytes_read, bytes_written;  // absent: all operands, all results
   bool view = false;     // the first output is the first input under another shape
   bool guessed = false;  // the sizes depend on the data; the rule took a bound
 
   void set(std::size_t i, OnnxType type, OnnxShape shape);
-  // Like the i-th input, with or without its type.
+  // Like the input, as a tensor or a sequence.
   void set_like(std::size_t i, std::size_t input);
 
  private:
@@ -108,10 +103,11 @@ struct OnnxRuleEntry {
   OnnxRule rule;
 };
 const OnnxRuleEntry* onnx_elementwise_rules();
-const OnnxRuleEntry* onnx_layer_rules();    // convolutions, pooling, normalisation, recurrence
-const OnnxRuleEntry* onnx_product_rules();  // products, attention, reductions
-const OnnxRuleEntry* onnx_layout_rules();   // shapes, slices, gathers
-const OnnxRuleEntry* onnx_other_rules();    // classical models, vision, signals, sequences
+const OnnxRuleEntry* onnx_layer_rules();     // convolutions, pooling, normalisation, recurrence
+const OnnxRuleEntry* onnx_product_rules();   // products, attention, reductions
+const OnnxRuleEntry* onnx_layout_rules();    // shapes, slices, gathers
+const OnnxRuleEntry* onnx_sequence_rules();  // sequences and optionals
+const OnnxRuleEntry* onnx_other_rules();     // classical models, vision, signals
 
 // Computes small outputs from small inputs whose data is known, after the rule has set the shapes.
 // Leaves outputs without data where it cannot.

@@ -3,72 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "doppler/graph/graph.h"
-#include "support/errors.h"
-#include "support/onnx_bytes.h"
+#include "support/onnx_read.h"
 
 namespace doppler::import {
 namespace {
 
 using namespace test::onnx;
-using test::error_of;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr int kFloat = 1, kUint8 = 2, kInt8 = 3, kInt64 = 7, kBool = 9, kHalf = 10, kInt4 = 22;
-
-Imported read(const std::string& bytes_of_model, const ImportOptions& options = {}) {
-  return read_onnx("m.onnx", bytes_of_model, options);
-}
-std::string error_in(const std::string& bytes_of_model) {
-  return error_of([&] { read(bytes_of_model); });
-}
-NodeId find(const graph::Graph& graph, std::string_view name) {
-  const auto found = graph.find_node(name);
-  EXPECT_TRUE(found) << name;
-  return found.value_or(NodeId(0));
-}
-double result_bytes(const graph::Graph& graph, std::string_view name, std::size_t i = 0) {
-  return graph.bytes(graph.outputs(find(graph, name))[i]).value();
-}
-std::vector<std::string> names(const graph::Graph& graph) {
-  std::vector<std::string> all;
-  for (std::size_t v = 0; v < graph.node_count(); ++v) {
-    all.emplace_back(graph.node_name(NodeId::of(v)));
-  }
-  return all;
-}
-
-// One operator on float inputs of the given shapes, and a reader of its result; opset 13.
-graph::Graph graph_of(std::string_view op, const std::vector<Sizes>& shapes,
-                      const std::vector<std::string>& attributes = {},
-                      const std::vector<Sizes>& lists = {}) {
-  GraphParts parts;
-  Names inputs;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    std::vector<std::string> dims;
-    for (const std::int64_t size : shapes[i]) dims.push_back(std::to_string(size));
-    inputs.push_back("x" + std::to_string(i));
-    parts.inputs.push_back(value(inputs.back(), kFloat, dims));
-  }
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    inputs.push_back("l" + std::to_string(i));
-    parts.initializers.push_back(int64s(inputs.back(), lists[i]));
-  }
-  parts.nodes = {node(op, inputs, {"y"}, attributes), node("Neg", {"y"}, {"z"})};
-  parts.outputs = {value("z", kFloat, {})};
-  return read(model(parts)).graph;
-}
-// Bytes of its only result.
-double bytes_of(std::string_view op, const std::vector<Sizes>& shapes,
-                const std::vector<std::string>& attributes = {},
-                const std::vector<Sizes>& lists = {}) {
-  // Views are folded, so the reader's result is looked at.
-  return result_bytes(graph_of(op, shapes, attributes, lists), "n_z");
-}
 // Bytes of what one operator makes of an input whose dimensions are partly open.
 double open_bytes(int type, const std::vector<std::string>& dims,
                   const ImportOptions& options = {}) {
@@ -141,6 +87,62 @@ TEST(Onnx, Shapes) {
       bytes_of("Einsum", {{2, 3, 4}, {4, 5}}, {text_attribute("equation", "b i j, j k -> b i k")}),
       4.0 * 2 * 3 * 5);
   EXPECT_EQ(bytes_of("Unsqueeze", {{3, 4}}, {}, {{0, 3}}), 4.0 * 12);
+  EXPECT_EQ(bytes_of("CenterCropPad", {{10, 7, 3}}, {attribute("axes", Sizes{0, 1})}, {{10, 9}}),
+            4.0 * 10 * 9 * 3);
+  EXPECT_EQ(bytes_of("DeformConv", {{1, 2, 8, 8}, {6, 2, 3, 3}, {1, 18, 6, 6}}), 4.0 * 6 * 6 * 6);
+  EXPECT_EQ(bytes_of("ArrayFeatureExtractor", {{10, 7}}, {}, {{1, 5}}), 4.0 * 10 * 2);
+  EXPECT_EQ(bytes_of("TfIdfVectorizer", {{2, 6}}, {attribute("ngram_indexes", Sizes{4, 0, 6})}),
+            4.0 * 2 * 7);
+}
+
+TEST(Onnx, TypesThatAttributesName) {
+  const auto type = attribute("dtype", kDouble);
+  EXPECT_EQ(bytes_of("EyeLike", {{3, 4}}, {type}), 8.0 * 12);
+  EXPECT_EQ(bytes_of("Bernoulli", {{3, 4}}, {type}), 8.0 * 12);
+  EXPECT_EQ(bytes_of("RandomNormalLike", {{3, 4}}), 4.0 * 12);
+}
+
+// Fourier transforms: 5 N log2 N operations each.
+TEST(Onnx, Signals) {
+  const graph::Graph dft = graph_of("DFT", {{3, 64, 5, 1}}, {attribute("onesided", 1)});
+  EXPECT_EQ(result_bytes(dft, "n_y"), 4.0 * 3 * 33 * 5 * 2);
+  EXPECT_EQ(dft.flops(find(dft, "n_y")), 3 * 5 * 5.0 * 64 * 6);
+  const Imported stft = read(
+      model({.nodes = {node("STFT", {"x", "step", "", "length"}, {"y"})},
+             .initializers = {tensor("step", kInt64, {}, {8}), tensor("length", kInt64, {}, {16})},
+             .inputs = {value("x", kFloat, {"2", "128", "1"})},
+             .outputs = {value("y", kFloat, {})}}));
+  EXPECT_EQ(result_bytes(stft.graph, "n_y"), 4.0 * 2 * 15 * 9 * 2);
+  EXPECT_EQ(stft.graph.flops(NodeId(0)), 2 * 15 * 5.0 * 16 * 4);
+  EXPECT_THAT(stft.notes, IsEmpty());
+  const graph::Graph mel =
+      read(
+          model(
+              {.nodes = {node("MelWeightMatrix", {"bins", "length", "rate", "low", "high"}, {"m"}),
+                         node("MatMul", {"x", "m"}, {"y"})},
+               .initializers = {tensor("bins", kInt64, {}, {8}), tensor("length", kInt64, {}, {16}),
+                                tensor("rate", kInt64, {}, {8192}), tensor("low", kFloat, {}),
+                                tensor("high", kFloat, {})},
+               .inputs = {value("x", kFloat, {"3", "9"})},
+               .outputs = {value("y", kFloat, {})}}))
+          .graph;
+  EXPECT_EQ(result_bytes(mel, "n_y"), 4.0 * 3 * 8);
+}
+
+// ai.onnx.preview.training: two tensors, their gradients, and two states of each.
+TEST(Onnx, Optimisers) {
+  const graph::Graph graph =
+      read(model({.nodes = {node("Adam", {"r", "t", "x", "y", "gx", "gy", "vx", "vy", "hx", "hy"},
+                                 {"x2", "y2", "vx2", "vy2", "hx2", "hy2"})},
+                  .initializers = {tensor("t", kInt64, {}, {1}), tensor("r", kFloat, {})},
+                  .inputs = {value("x", kFloat, {"5"}), value("y", kFloat, {"7"}),
+                             value("gx", kFloat, {"5"}), value("gy", kFloat, {"7"}),
+                             value("vx", kFloat, {"5"}), value("vy", kFloat, {"7"}),
+                             value("hx", kFloat, {"5"}), value("hy", kFloat, {"7"})},
+                  .outputs = {value("x2", kFloat, {}), value("hy2", kFloat, {})}}))
+          .graph;
+  EXPECT_EQ(graph.flops(NodeId(0)), 12.0 * (5 + 7));
+  EXPECT_EQ(graph.bytes_written(NodeId(0)), 3 * 4.0 * (5 + 7));
 }
 
 // Of com.microsoft, as optimised diffusion and quantised models have them.
@@ -299,6 +301,43 @@ TEST(Onnx, ShapeExpressionsFoldAway) {
   EXPECT_EQ(result_bytes(graph, "n_z"), 4.0 * 7);  // 7 x 12 summed over the second
 }
 
+// Detectors scale their images to sides that they compute: 300 of 300 x 400, times 800 / 300.
+TEST(Onnx, SizesComputedByFloats) {
+  const graph::Graph graph =
+      read(model({.nodes = {node("Shape", {"x"}, {"s"}),
+                            node("Slice", {"s", "two", "four"}, {"sides"}),
+                            node("ReduceMin", {"sides"}, {"least"}, {attribute("keepdims", 0)}),
+                            node("Cast", {"least"}, {"f"}, {attribute("to", kFloat)}),
+                            node("Reciprocal", {"f"}, {"r"}),
+                            node("Cast", {"wanted"}, {"w"}, {attribute("to", kFloat)}),
+                            node("Mul", {"r", "w"}, {"scale"}),
+                            node("Cast", {"sides"}, {"g"}, {attribute("to", kFloat)}),
+                            node("Mul", {"g", "scale"}, {"h"}), node("Floor", {"h"}, {"i"}),
+                            node("Cast", {"i"}, {"j"}, {attribute("to", kInt64)}),
+                            node("Slice", {"s", "zero", "two"}, {"lead"}),
+                            node("Concat", {"lead", "j"}, {"sizes"}, {attribute("axis", 0)}),
+                            node("Resize", {"x", "", "", "sizes"}, {"y"})},
+                  .initializers = {int64s("zero", {0}), int64s("two", {2}), int64s("four", {4}),
+                                   tensor("wanted", kInt64, {}, {800})},
+                  .inputs = {value("x", kFloat, {"1", "3", "300", "400"})},
+                  .outputs = {value("y", kFloat, {})}}))
+          .graph;
+  EXPECT_THAT(names(graph), ElementsAre("n_y"));
+  EXPECT_EQ(result_bytes(graph, "n_y"), 4.0 * 3 * 800 * 1066);
+}
+
+// As many as are not zero: known where the data is.
+TEST(Onnx, PlacesOfConstantsFoldAway) {
+  const Imported imported =
+      read(model({.nodes = {node("NonZero", {"k"}, {"n"}), node("Transpose", {"n"}, {"t"}),
+                            node("GatherND", {"x", "t"}, {"y"})},
+                  .initializers = {int64s("k", {0, 4, 0, 1, 2})},
+                  .inputs = {value("x", kFloat, {"5", "10"})},
+                  .outputs = {value("y", kFloat, {})}}));
+  EXPECT_EQ(result_bytes(imported.graph, "n_y"), 4.0 * 3 * 10);
+  EXPECT_THAT(imported.notes, Not(Contains(HasSubstr("depend on the data"))));
+}
+
 TEST(Onnx, SymbolicDimensions) {
   const std::string bytes_of_model =
       model({.nodes = {node("Relu", {"x"}, {"y"})},
@@ -332,6 +371,9 @@ TEST(Onnx, OpenSidesOfImages) {
             4.0 * 3 * 224 * 100);
   // Tokens.
   EXPECT_EQ(open_bytes(kInt64, {"unk__1", "unk__2"}), 8.0 * 128);
+  // Sound, but not rows of a table.
+  EXPECT_EQ(open_bytes(kFloat, {"batch", "num_samples"}), 4.0 * 16000);
+  EXPECT_EQ(open_bytes(kFloat, {"n_samples", "30"}), 4.0 * 30);
 }
 
 TEST(Onnx, OpenDimensionsOfOneName) {
@@ -345,97 +387,6 @@ TEST(Onnx, OpenDimensionsOfOneName) {
     EXPECT_THAT(imported.notes, Contains("dimension '" + name + "' is not bound: taken as 224 " +
                                          "(set with --dim " + name + "=N)"));
   }
-}
-
-// A decoder with and one without its cache, merged: one node would leave nothing to place.
-TEST(Onnx, BranchesThatAreNearlyAllReplaceTheirIf) {
-  const std::string whole =
-      body({.nodes = {node("MatMul", {"x", "w"}, {"a"}), node("Identity", {"a"}, {"i"}),
-                      node("Relu", {"i"}, {"b"}), node("Exp", {"b"}, {"t"})},
-            .outputs = {value("t", kFloat, {})}});
-  const std::string little =
-      body({.nodes = {node("Identity", {"x"}, {"j"}), node("Neg", {"j"}, {"e"})},
-            .outputs = {value("e", kFloat, {})}});
-  const OnnxImported read_model = read_onnx_nodes(
-      "m.onnx",
-      model({.nodes = {node("If", {"c"}, {"y"},
-                            {graph_attribute("then_branch", whole),
-                             graph_attribute("else_branch", little)}),
-                       node("Reshape", {"y", "k"}, {"r"}), node("Relu", {"r"}, {"z"})},
-             .initializers = {tensor("w", kFloat, {80, 80}), int64s("k", {6400})},
-             .inputs = {value("x", kFloat, {"80", "80"}), value("c", kBool, {})},
-             .outputs = {value("z", kFloat, {})}}),
-      {});
-  const graph::Graph& graph = read_model.imported.graph;
-  EXPECT_THAT(names(graph), ElementsAre("n_a", "n_b", "n_t", "n_z"));
-  EXPECT_EQ(graph.edge_count(), 3u);
-  // The If itself is on no one device; what passes its result on is where that is made.
-  EXPECT_THAT(read_model.node_of, ElementsAre(NodeId{}, find(graph, "n_t"), find(graph, "n_z")));
-  // What the branch says is said once, and nothing of the other.
-  EXPECT_THAT(read_model.imported.notes, Contains(HasSubstr("2 nodes that only rename")));
-}
-
-TEST(Onnx, BranchesAreOneNode) {
-  const auto branch = [](std::string_view op, std::string_view result) {
-    return body({.nodes = {node(op, {"x", "w"}, {std::string(result)})},
-                 .outputs = {value(result, kFloat, {})}});
-  };
-  GraphParts parts{.nodes = {node("If", {"c"}, {"y"},
-                                  {graph_attribute("then_branch", branch("MatMul", "a")),
-                                   graph_attribute("else_branch", branch("Add", "b"))}),
-                             node("Relu", {"y"}, {"z"})},
-                   .initializers = {tensor("w", kFloat, {80, 80})},
-                   .inputs = {value("x", kFloat, {"80", "80"}), value("c", kBool, {})},
-                   .outputs = {value("z", kFloat, {})}};
-  const graph::Graph graph = read(model(parts)).graph;
-  EXPECT_THAT(names(graph), ElementsAre("n_y", "n_z"));
-  EXPECT_EQ(graph.op_kind(NodeId(0)), "If");
-  EXPECT_EQ(graph.flops(NodeId(0)), 2.0 * 80 * 80 * 80);  // the dearer branch
-  EXPECT_EQ(result_bytes(graph, "n_y"), 4.0 * 6400);
-  // It reads the condition and what its branches read from outside.
-  std::vector<std::string> read_tensors;
-  for (const TensorId tensor : graph.inputs(NodeId(0))) {
-    read_tensors.emplace_back(graph.tensor_name(tensor));
-  }
-  EXPECT_THAT(read_tensors, Contains("x"));
-  EXPECT_THAT(read_tensors, Contains("w"));
-  // A condition that is known takes one branch.
-  parts.inputs.pop_back();
-  parts.initializers.push_back(tensor("c", kInt64, {}, {0}));
-  EXPECT_EQ(read(model(parts)).graph.flops(NodeId(0)), 6400.0);
-}
-
-TEST(Onnx, LoopsCountTheirRounds) {
-  const std::string rounds =
-      body({.nodes = {node("MatMul", {"s", "w"}, {"t"}), node("Identity", {"go"}, {"on"}),
-                      node("Relu", {"t"}, {"out"})},
-            .inputs = {value("i", kInt64, {}), value("go", kBool, {}), value("s", kFloat, {})},
-            .outputs = {value("on", kBool, {}), value("t", kFloat, {}), value("out", kFloat, {})}});
-  GraphParts parts{
-      .nodes = {node("Loop", {"n", "", "x"}, {"y", "all"}, {graph_attribute("body", rounds)})},
-      .initializers = {tensor("n", kInt64, {}, {5}), tensor("w", kFloat, {10, 10})},
-      .inputs = {value("x", kFloat, {"10", "10"})},
-      .outputs = {value("y", kFloat, {}), value("all", kFloat, {})}};
-  const Imported imported = read(model(parts));
-  EXPECT_EQ(imported.graph.flops(NodeId(0)), 5.0 * (2 * 1000 + 100));
-  EXPECT_EQ(result_bytes(imported.graph, "n_y", 1), 4.0 * 5 * 100);
-  parts.initializers[0] = tensor("other", kInt64, {}, {5});
-  parts.inputs.push_back(value("n", kInt64, {}));
-  EXPECT_THAT(read(model(parts)).notes, Contains(HasSubstr("1 loops whose number of rounds")));
-}
-
-TEST(Onnx, FunctionsAreOneNode) {
-  const std::string function = bytes(1, "Twice") + bytes(4, "a") + bytes(5, "c") +
-                               bytes(7, node("Add", {"a", "a"}, {"b"})) +
-                               bytes(7, node("Add", {"b", "a"}, {"c"})) + bytes(10, "my.ops");
-  const graph::Graph graph = read(model({.nodes = {node("Twice", {"x"}, {"y"}, {}, "my.ops")},
-                                         .inputs = {value("x", kFloat, {"50"})},
-                                         .outputs = {value("y", kFloat, {})}},
-                                        13, {function}))
-                                 .graph;
-  EXPECT_THAT(names(graph), ElementsAre("n_y"));
-  EXPECT_EQ(graph.op_kind(NodeId(0)), "Twice");
-  EXPECT_EQ(graph.flops(NodeId(0)), 100.0);
 }
 
 TEST(Onnx, UnknownOperatorsAreListed) {
