@@ -12,6 +12,14 @@ using TensorShapes = std::vector<std::vector<double>>;
 // Whether the result only is another way to look at an argument, so that nothing is moved.
 bool torch_is_view(std::string_view op);
 
+// Whether an event is called like an operator, "library::name": scopes, annotations and steps of
+// autograd ("autograd::engine::…", "AddmmBackward0") are not.
+bool torch_is_operator(std::string_view name);
+// Whether it only sets memory aside.
+bool torch_allocates(std::string_view op);
+// Products, convolutions and attention: operators whose work is known by their names.
+bool torch_is_product(std::string_view op);
+
 // Products, convolutions and attention by their shapes; other operators one for each element of
 // their results. 0 for views, which move nothing.
 double torch_flops(std::string_view op, const TensorShapes& inputs, double output_elements);
