@@ -77,6 +77,11 @@ NodeId GraphBuilder::add_node(NodeSpec spec) {
   g.node_names_.characters += spec.name;
   g.node_names_.ends.push_back(g.node_names_.characters.size());
   g.node_op_.push_back(intern(g.op_kinds_, op_index_, spec.op.empty() ? "op" : spec.op));
+  if (!spec.scope.empty()) {
+    if (g.scopes_.empty()) intern(g.scopes_, scope_index_, "");
+    g.node_scope_.resize(node.index(), 0);
+    g.node_scope_.push_back(intern(g.scopes_, scope_index_, spec.scope));
+  }
   g.node_time_.push_back(time);
   g.node_flops_.push_back(flops);
   g.node_read_.push_back(read);

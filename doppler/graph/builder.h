@@ -31,6 +31,7 @@ class GraphError : public InputError {
 struct NodeSpec {
   std::string name;
   std::string op = "op";
+  std::string scope = {};                     // see Graph::scope; empty: not known
   std::optional<double> time = std::nullopt;  // in the graph's time unit
   std::vector<std::pair<std::string, double>> times_by_kind = {};
   std::optional<double> flops = std::nullopt;
@@ -106,7 +107,7 @@ class GraphBuilder {
   std::vector<Edge> edges_;
   std::vector<std::pair<NodeId, TensorId>> produced_;  // in the order given
   std::vector<std::pair<NodeId, TimeForKind>> times_;
-  std::unordered_map<std::string, std::uint32_t> op_index_, kind_index_, meta_index_;
+  std::unordered_map<std::string, std::uint32_t> op_index_, kind_index_, meta_index_, scope_index_;
 };
 
 }  // namespace doppler::graph

@@ -49,7 +49,7 @@ class Graph {
   const std::string& name() const { return name_; }
   // The unit of all given times: "s" unless the graph names its own.
   const std::string& time_unit() const { return time_unit_; }
-  // Identifies structure, costs and constraints; names of nodes included.
+  // Identifies structure, costs and constraints; names of nodes included, their scopes not.
   std::uint64_t hash() const { return hash_; }
 
   std::size_t node_count() const { return node_op_.size(); }
@@ -62,6 +62,12 @@ class Graph {
   std::string_view op_kind(NodeId node) const { return op_kinds_[node_op_[node.index()]]; }
   std::uint32_t op_kind_index(NodeId node) const { return node_op_[node.index()]; }
   std::span<const std::string> op_kinds() const { return op_kinds_; }
+  // Where the node belongs in the model, outermost first: "transformer/layer_3/attention". For
+  // people only, so not part of the hash; empty where nothing is known.
+  std::string_view scope(NodeId node) const {
+    return node.index() < node_scope_.size() ? scopes_[node_scope_[node.index()]]
+                                             : std::string_view();
+  }
   std::optional<double> given_time(NodeId node) const { return known(node_time_[node.index()]); }
   std::span<const TimeForKind> times_by_kind(NodeId node) const {
     return node_times_[node.index()];
@@ -145,6 +151,8 @@ class Graph {
   std::vector<std::uint32_t> nodes_by_name_;  // node indices sorted by name
   std::vector<std::uint32_t> node_op_;
   std::vector<std::string> op_kinds_;
+  std::vector<std::uint32_t> node_scope_;  // ends behind the last node that has one
+  std::vector<std::string> scopes_;        // the first is empty
   std::vector<double> node_time_, node_flops_, node_read_, node_written_;
   Csr<TimeForKind> node_times_;
   std::vector<std::string> time_kinds_;

@@ -321,13 +321,14 @@ void GraphReader::read_node(JsonReader& reader) {
     kBytesWritten,
     kMetaOp,
     kMetaRole,
+    kScope,
     kKernel,
     kInputs,
     kOutputs
   };
   static constexpr std::string_view kKeys[] = {
-      "name",          "op",      "time",      "times",  "flops",  "bytes_read",
-      "bytes_written", "meta_op", "meta_role", "kernel", "inputs", "outputs"};
+      "name",    "op",        "time",  "times",  "flops",  "bytes_read", "bytes_written",
+      "meta_op", "meta_role", "scope", "kernel", "inputs", "outputs"};
   NodeSpec spec;
   inputs_.clear();
   outputs_.clear();
@@ -374,6 +375,9 @@ void GraphReader::read_node(JsonReader& reader) {
         spec.meta_role = role == "shard" ? MetaRole::kShard : MetaRole::kReduction;
         break;
       }
+      case kScope:
+        spec.scope = non_empty(reader);
+        break;
       case kKernel:
         spec.kernel = read_kernel(reader);
         break;

@@ -70,6 +70,7 @@ void write_input(JsonWriter& json, const Graph& graph, TensorId tensor, NodeId n
 void write_node(JsonWriter& json, const Graph& graph, NodeId node) {
   json.begin_object(JsonLayout::kCompact);
   json.field("name", graph.node_name(node)).field("op", graph.op_kind(node));
+  if (!graph.scope(node).empty()) json.field("scope", graph.scope(node));
   write_known(json, "time", graph.given_time(node));
   if (!graph.times_by_kind(node).empty()) {
     json.key("times").begin_object();

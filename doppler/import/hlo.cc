@@ -12,6 +12,7 @@
 #include "doppler/base/file.h"
 #include "doppler/import/hlo_costs.h"
 #include "doppler/import/hlo_module.h"
+#include "doppler/import/hlo_scope.h"
 #include "doppler/import/model_graph.h"
 
 namespace doppler::import {
@@ -32,6 +33,12 @@ struct Leaf {
 };
 using Leaves = std::vector<Leaf>;
 
+// Where a computation stands in the graph.
+struct Site {
+  std::string prefix = {};   // of names, tells inlined copies apart
+  std::string op_name = {};  // of the call that stood here
+};
+
 class HloReader {
  public:
   HloReader(const std::string& file, std::string_view text)
@@ -42,7 +49,7 @@ class HloReader {
     std::vector<Leaves> parameters;
     for (const std::uint32_t index : entry.parameters)
       parameters.push_back(add_entry_parameter(entry.instructions[index]));
-    const Leaves results = add_computation(entry, parameters, "");
+    const Leaves results = add_computation(entry, parameters, {});
     for (const Leaf& leaf : results) {
       if (leaf.kind == Leaf::Kind::kTensor) graph_.mark_output(leaf.tensor);
     }
@@ -75,10 +82,9 @@ class HloReader {
     return leaves;
   }
 
-  // Adds the work of a computation and gives the leaves of its root. `prefix` tells inlined copies
-  // apart.
+  // Adds the work of a computation and gives the leaves of its root.
   Leaves add_computation(const HloComputation& computation, std::span<const Leaves> parameters,
-                         const std::string& prefix) {
+                         const Site& site) {
     std::vector<Leaves> values(computation.instructions.size());
     for (std::size_t i = 0; i < computation.parameters.size() && i < parameters.size(); ++i) {
       values[computation.parameters[i]] = parameters[i];
@@ -86,7 +92,7 @@ class HloReader {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const HloInstruction& instruction = computation.instructions[i];
       if (instruction.opcode != "parameter")
-        values[i] = add_instruction(computation, instruction, values, prefix);
+        values[i] = add_instruction(computation, instruction, values, site);
       // Whatever the text says of tuples, there is one leaf per array of the shape.
       values[i].resize(instruction.shape.leaf_count());
     }
@@ -94,7 +100,7 @@ class HloReader {
   }
 
   Leaves add_instruction(const HloComputation& computation, const HloInstruction& instruction,
-                         const std::vector<Leaves>& values, const std::string& prefix) {
+                         const std::vector<Leaves>& values, const Site& site) {
     const auto operand = [&](std::size_t i) -> const Leaves& {
       static const Leaves kNone;
       return i < instruction.operands.size() ? values[instruction.operands[i]] : kNone;
@@ -104,7 +110,7 @@ class HloReader {
       case HloKind::kGenerated:
         return {};
       case HloKind::kConstant:
-        return add_constant(instruction, prefix);
+        return add_constant(instruction, site.prefix);
       case HloKind::kView:
         ++plumbing_;
         if (instruction.opcode.ends_with("-done") && !instruction.operands.empty()) {
@@ -133,14 +139,16 @@ class HloReader {
           std::vector<Leaves> arguments;
           for (std::size_t i = 0; i < instruction.operands.size(); ++i)
             arguments.push_back(operand(i));
-          return add_computation(*called, arguments,
-                                 fmt::format("{}{}/", prefix, instruction.name));
+          return add_computation(
+              *called, arguments,
+              {.prefix = fmt::format("{}{}/", site.prefix, instruction.name),
+               .op_name = hlo_op_name_in_call(site.op_name, hlo_op_name(instruction))});
         }
         break;
       case HloKind::kWork:
         break;
     }
-    return add_work(computation, instruction, values, prefix);
+    return add_work(computation, instruction, values, site);
   }
 
   // A scalar, or text left out ("{...}"), is no data worth a tensor; larger literals are.
@@ -172,8 +180,8 @@ class HloReader {
   }
 
   Leaves add_work(const HloComputation& computation, const HloInstruction& instruction,
-                  const std::vector<Leaves>& values, const std::string& prefix) {
-    const std::string name = prefix + std::string(instruction.name);
+                  const std::vector<Leaves>& values, const Site& site) {
+    const std::string name = site.prefix + std::string(instruction.name);
     std::vector<const HloShape*> shapes;
     instruction.shape.append_leaves(shapes);
     Leaves results(shapes.size());
@@ -203,6 +211,7 @@ class HloReader {
     if (hlo_is_collective(instruction.opcode)) ++collectives_[kind];
     const ModelGraph::Op op = graph_.add_op({.name = name,
                                              .kind = std::move(kind),
+                                             .scope = scope_of(instruction, site),
                                              .flops = cost.flops,
                                              .bytes_read = cost.bytes_read,
                                              .bytes_written = cost.bytes_written,
@@ -222,6 +231,14 @@ class HloReader {
       }
     }
     return results;
+  }
+
+  std::string scope_of(const HloInstruction& instruction, const Site& site) const {
+    std::string_view name = hlo_op_name(instruction);
+    if (const HloComputation* body = name.empty() ? costs_.callee(instruction, "calls") : nullptr) {
+      name = hlo_op_name(*body);
+    }
+    return hlo_scope(hlo_op_name_in_call(site.op_name, name));
   }
 
   // Which arrays of a loop's state its body hands on as they are. Only plain elements of the state

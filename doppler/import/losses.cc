@@ -5,7 +5,7 @@
 namespace doppler::import {
 
 std::vector<std::string> notes_on_extras(const graph::Graph& graph) {
-  std::size_t given = 0, outputs = 0, updates = 0, kinds = 0, kernels = 0;
+  std::size_t given = 0, outputs = 0, updates = 0, kinds = 0, kernels = 0, scopes = 0;
   for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
     const TensorId tensor = TensorId::of(t);
     given += graph.role(tensor) != graph::TensorRole::kValue;
@@ -16,6 +16,7 @@ std::vector<std::string> notes_on_extras(const graph::Graph& graph) {
     const NodeId node = NodeId::of(v);
     kinds += !graph.times_by_kind(node).empty();
     kernels += graph.kernel_call(node) != nullptr;
+    scopes += !graph.scope(node).empty();
   }
   std::vector<std::string> notes;
   const auto note = [&](std::size_t count, const char* what) {
@@ -27,6 +28,7 @@ std::vector<std::string> notes_on_extras(const graph::Graph& graph) {
   note(kinds, "times by kind of device");
   note(kernels, "kernel calls");
   note(graph.meta_op_names().size(), "meta-ops");
+  note(scopes, "scopes of nodes");
   if (!graph.constraints().empty()) notes.push_back("constraints are left out");
   return notes;
 }

@@ -121,6 +121,7 @@ ModelGraph::Built ModelGraph::build(std::string name) && {
     }
     node_of_op[i] = builder.add_node({.name = node_names.make(op.name),
                                       .op = std::move(op.kind),
+                                      .scope = std::move(op.scope),
                                       .flops = op.flops,
                                       .bytes_read = op.bytes_read,
                                       .bytes_written = op.bytes_written});

@@ -25,6 +25,7 @@ class ModelGraph {
   struct OpSpec {
     std::string name;
     std::string kind;
+    std::string scope = {};  // where it belongs in the model; empty: not known
     double flops = 0.0;
     // Absent: the bytes of all distinct operands, of all results.
     std::optional<double> bytes_read = std::nullopt;

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 constexpr std::string_view kComplete = R"({
   "format": "doppler.graph", "version": 1, "name": "demo", "time_unit": "ms",
   "nodes": [
-    {"name": "mul", "op": "gemm", "time": 2.5, "times": {"A100": 1, "cpu": 20}, "flops": 2e9,
+    {"name": "mul", "op": "gemm", "scope": "net/layer_0", "time": 2.5, "times": {"A100": 1, "cpu": 20}, "flops": 2e9,
      "bytes_read": 300, "bytes_written": 100, "meta_op": "product", "meta_role": "shard",
      "kernel": {"name": "matmul", "attributes": {"transpose": "b"}, "inputs": [[2, 3], [4, 3]],
                 "outputs": [[2, 4]]},
@@ -57,6 +57,8 @@ TEST(GraphJson, ReadsEverythingInAnyOrder) {
   EXPECT_EQ(graph.node_name(mul), "mul");
   EXPECT_EQ(graph.op_kind(mul), "gemm");
   EXPECT_EQ(graph.op_kind(step), "op");
+  EXPECT_EQ(graph.scope(mul), "net/layer_0");
+  EXPECT_EQ(graph.scope(step), "");
   EXPECT_EQ(graph.given_time(mul), 2.5);
   EXPECT_FALSE(graph.given_time(step));
   ASSERT_EQ(graph.times_by_kind(mul).size(), 2u);
@@ -93,7 +95,20 @@ TEST(GraphJson, WritingAndReadingBackLosesNothing) {
   const Graph again = read_graph_json("h.json", written);
   EXPECT_EQ(again.hash(), graph.hash());
   EXPECT_EQ(write_graph_json(again),
-            written);  // also what the hash leaves out: names, kernel calls
+            written);  // also what the hash leaves out: names, scopes, kernel calls
+}
+
+TEST(GraphJson, ScopesAreForPeopleAlone) {
+  const auto graph_of = [](const char* nodes) {
+    return read_graph_json("g.json", file_with(nodes, ""));
+  };
+  const Graph without = graph_of(R"({"name": "a"}, {"name": "b"}, {"name": "c"})");
+  const Graph with = graph_of(R"({"name": "a"}, {"name": "b", "scope": "s"}, {"name": "c"})");
+  EXPECT_EQ(with.hash(), without.hash());
+  EXPECT_EQ(with.scope(NodeId(0)), "");
+  EXPECT_EQ(with.scope(NodeId(1)), "s");
+  EXPECT_EQ(with.scope(NodeId(2)), "");
+  EXPECT_EQ(without.scope(NodeId(1)), "");
 }
 
 // Kernels tell results apart by their order, which need not be that of the tensors.
