@@ -20,7 +20,7 @@ namespace {
 constexpr double kSecondsPerMicro = 1e-6;
 
 struct Event {
-  std::string name;
+  std::string name, scope;
   std::uint32_t thread = 0;  // number of process and thread
   double start = 0.0, micros = 0.0;
   std::optional<double> external, correlation;
@@ -52,6 +52,7 @@ class KinetoReader {
     }
     reader_.finish();
     nest();
+    give_scopes();
     std::vector<Event> unclaimed = give_gpu_time();
     const std::size_t all = ops_.size(), alone = unclaimed.size();
     keep();
@@ -130,6 +131,9 @@ class KinetoReader {
     } else if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" ||
                category == "memcpy" || category == "memset") {
       gpu_.push_back(std::move(event));
+    } else if (category == "user_annotation" ||
+               (category == "python_function" && event.name.starts_with("nn.Module: "))) {
+      if (!torch_scope_part(event.name).empty()) scopes_.push_back(std::move(event));
     } else if (category.ends_with("runtime") || category.ends_with("_driver")) {
       if (event.correlation) calls_.push_back(std::move(event));
     }
@@ -183,12 +187,39 @@ class KinetoReader {
     return all < 1e18 ? all : 0.0;  // no such tensor
   }
 
+  // By thread and time, what contains others first.
+  static bool comes_before(const Event& a, const Event& b) {
+    if (a.thread != b.thread) return a.thread < b.thread;
+    return a.start != b.start ? a.start < b.start : a.micros > b.micros;
+  }
+
+  // The modules and annotations around each op.
+  void give_scopes() {
+    std::stable_sort(scopes_.begin(), scopes_.end(), comes_before);
+    std::vector<const Event*> open;
+    const auto close = [&](const Event& next) {
+      while (!open.empty() &&
+             (open.back()->thread != next.thread || open.back()->end() <= next.start)) {
+        open.pop_back();
+      }
+    };
+    std::size_t next = 0;
+    for (Event& op : ops_) {
+      for (; next < scopes_.size() && !comes_before(op, scopes_[next]); ++next) {
+        Event& scope = scopes_[next];
+        close(scope);
+        if (!open.empty()) scope.scope = open.back()->scope + "/";
+        scope.scope += torch_scope_part(scope.name);
+        if (open.size() < kMostScopes) open.push_back(&scope);
+      }
+      close(op);
+      if (!open.empty()) op.scope = open.back()->scope;
+    }
+  }
+
   // Which op calls which: on one thread they nest.
   void nest() {
-    std::stable_sort(ops_.begin(), ops_.end(), [](const Event& a, const Event& b) {
-      if (a.thread != b.thread) return a.thread < b.thread;
-      return a.start != b.start ? a.start < b.start : a.micros > b.micros;
-    });
+    std::stable_sort(ops_.begin(), ops_.end(), comes_before);
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       while (!open.empty() && (ops_[open.back()].thread != ops_[i].thread ||
@@ -313,6 +344,7 @@ class KinetoReader {
     for (const Event& op : ops_) {
       tasks_.add({.name = op.name,
                   .op = op.name,
+                  .scope = op.scope,
                   .time = (op.launches ? op.gpu_micros : op.micros) * kSecondsPerMicro},
                  op.at);
       unsized_ += op.input_bytes <= 0.0;
@@ -343,7 +375,7 @@ class KinetoReader {
   TaskGraph tasks_;
   NameIndex threads_;
   std::size_t events_ = 0, unsized_ = 0;
-  std::vector<Event> ops_, gpu_, calls_;
+  std::vector<Event> ops_, gpu_, calls_, scopes_;
 };
 
 }  // namespace

@@ -33,6 +33,7 @@ class PytorchTraceReader {
     });
     reader_.finish();
     const std::size_t all = operators_.size();
+    scopes_ = find_scopes(operators_);
     keep_work(operators_);
     add_operators();
     Imported imported{.graph = std::move(tasks_).build(file_stem(file_))};
@@ -215,7 +216,7 @@ class PytorchTraceReader {
     std::size_t time = 0;
     for (const TorchCall& op : operators_) {
       ++time;
-      graph::NodeSpec spec{.name = op.name, .op = op.name};
+      graph::NodeSpec spec{.name = op.name, .op = op.name, .scope = scopes_[op.scope]};
       std::unordered_set<double> given, results;
       double read = 0.0, written = 0.0;
       for (const TensorUse& input : op.inputs) read += input.bytes;
@@ -286,6 +287,7 @@ class PytorchTraceReader {
   JsonReader reader_;
   TaskGraph tasks_;
   std::vector<TorchCall> operators_;
+  std::vector<std::string> scopes_;
   std::unordered_map<double, Value> by_tensor_, by_storage_;
   std::size_t untimed_ = 0;
 };

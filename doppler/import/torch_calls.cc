@@ -57,6 +57,16 @@ bool computes(const TorchCall& call) {
   });
 }
 
+// Sorts by id, which rise with time, and gives the place of each.
+std::unordered_map<double, std::uint32_t> sort_by_id(std::vector<TorchCall>& calls) {
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const TorchCall& a, const TorchCall& b) { return a.id < b.id; });
+  std::unordered_map<double, std::uint32_t> number_of;
+  number_of.reserve(calls.size());
+  for (std::uint32_t i = 0; i < calls.size(); ++i) number_of.emplace(calls[i].id, i);
+  return number_of;
+}
+
 bool stands_for_all(const TorchCall& call, const std::vector<TorchCall>& calls,
                     const Inside& inside) {
   const bool scope = !call.has_schema && call.outputs.empty();
@@ -91,11 +101,30 @@ TorchSchema parse_torch_schema(std::string_view schema) {
   return parsed;
 }
 
+std::vector<std::string> find_scopes(std::vector<TorchCall>& calls) {
+  const auto number_of = sort_by_id(calls);
+  std::vector<std::string> names(1);
+  std::vector<std::size_t> levels(1, 0);
+  std::vector<std::uint32_t> inside(calls.size(), 0);  // the scope of what a call calls
+  for (std::uint32_t i = 0; i < calls.size(); ++i) {
+    TorchCall& call = calls[i];
+    const auto caller = number_of.find(call.parent);
+    if (caller != number_of.end() && caller->second < i) call.scope = inside[caller->second];
+    inside[i] = call.scope;
+    const bool annotates = !call.has_schema && call.inputs.empty() && call.outputs.empty();
+    const std::string_view part = annotates ? torch_scope_part(call.name) : std::string_view();
+    if (part.empty() || levels[call.scope] == kMostScopes) continue;
+    std::string name = names[call.scope];
+    name.append(name.empty() ? "" : "/").append(part);
+    inside[i] = static_cast<std::uint32_t>(names.size());
+    names.push_back(std::move(name));
+    levels.push_back(levels[call.scope] + 1);
+  }
+  return names;
+}
+
 void keep_work(std::vector<TorchCall>& calls) {
-  std::stable_sort(calls.begin(), calls.end(),
-                   [](const TorchCall& a, const TorchCall& b) { return a.id < b.id; });
-  std::unordered_map<double, std::uint32_t> number_of;
-  for (std::uint32_t i = 0; i < calls.size(); ++i) number_of.emplace(calls[i].id, i);
+  const auto number_of = sort_by_id(calls);
   std::vector<Inside> inside(calls.size());
   std::vector<bool> kept(calls.size(), false);
   // A call begins before those that it makes, so that from the last on these come first.

@@ -27,6 +27,7 @@ struct TorchCall {
   std::optional<double> own_micros, micros;  // without what it calls, and with it
   std::vector<TensorUse> inputs, outputs;
   double flops = 0.0;
+  std::uint32_t scope = 0;  // of find_scopes
   std::size_t at = 0;
 };
 
@@ -36,6 +37,10 @@ struct TorchSchema {
   bool view = false;          // the result shares memory with an argument and nothing is written
 };
 TorchSchema parse_torch_schema(std::string_view schema);
+
+// The names of the annotations and modules around calls, joined with '/'; the first is empty. Each
+// call gets the number of its own. Puts the calls in the order of their ids.
+std::vector<std::string> find_scopes(std::vector<TorchCall>& calls);
 
 // Leaves the calls that do the work, in the order in which they ran: ids rise with time. A call
 // stands for all that it calls where these do not account for it: a product that calls none, or

@@ -80,6 +80,14 @@ bool torch_is_operator(std::string_view name) {
   return first != std::string_view::npos && first == name.rfind("::");
 }
 
+std::string_view torch_scope_part(std::string_view name) {
+  constexpr std::string_view kModule = "nn.Module: ";
+  if (name.starts_with(kModule)) return name.substr(kModule.size());
+  const bool empty = name.starts_with("[pytorch|") || name.starts_with("ProfilerStep") ||
+                     contains(name, "::") || contains(name, "Backward");
+  return empty ? std::string_view() : name;
+}
+
 bool torch_allocates(std::string_view op) {
   return op.starts_with("aten::empty") || op.starts_with("aten::new_empty") ||
          op.starts_with("aten::resize_") || op == "aten::set_";

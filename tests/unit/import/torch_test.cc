@@ -254,6 +254,21 @@ TEST(PytorchTrace, KernelsOfLinkedTracesFollowEachOther) {
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(2)), 23e-6);
 }
 
+TEST(PytorchTrace, AnnotationsAreScopes) {
+  const Imported imported = read_pytorch_trace("t.json", R"et({"schema": "1.1.1", "nodes": [
+ {"id": 1, "name": "[pytorch|profiler|execution_trace|thread]", "ctrl_deps": 1},
+ {"id": 2, "name": "## forward ##", "ctrl_deps": 1},
+ {"id": 3, "name": "nn.Module: Linear_0", "ctrl_deps": 2},
+ {"id": 4, "name": "aten::relu", "ctrl_deps": 3, "inputs": {"values": [[10,11,0,4,4,"cpu"]]},
+  "outputs": {"values": [[12,13,0,4,4,"cpu"]]}},
+ {"id": 5, "name": "autograd::engine::evaluate_function: ReluBackward0", "ctrl_deps": 1},
+ {"id": 6, "name": "aten::threshold_backward", "ctrl_deps": 5,
+  "inputs": {"values": [[12,13,0,4,4,"cpu"]]}, "outputs": {"values": [[14,15,0,4,4,"cpu"]]}}]})et");
+  ASSERT_EQ(imported.graph.node_count(), 2u);
+  EXPECT_EQ(imported.graph.scope(NodeId(0)), "## forward ##/Linear_0");
+  EXPECT_EQ(imported.graph.scope(NodeId(1)), "");
+}
+
 // --- Kineto ---
 
 // A CUDA graph between two ops: its kernels name no op, and the call that launched them is in none.
@@ -366,6 +381,26 @@ TEST(Kineto, WithoutCategoriesTheProcessTells) {
  {"name": "aten::add", "ph": "X", "ts": 95, "dur": 4, "tid": 1, "pid": "CPU functions",
   "args": {}}])");
   EXPECT_THAT(edges(imported.graph), ElementsAre("aten::zeros>aten::add"));
+}
+
+TEST(Kineto, ModulesAreScopes) {
+  const Imported imported = read_kineto("t.json", R"([
+ {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#3", "pid": 1, "tid": 1, "ts": 0,
+  "dur": 900},
+ {"ph": "X", "cat": "python_function", "name": "nn.Module: Net_0", "pid": 1, "tid": 1, "ts": 1,
+  "dur": 100},
+ {"ph": "X", "cat": "python_function", "name": "net.py(3): forward", "pid": 1, "tid": 1, "ts": 1,
+  "dur": 99},
+ {"ph": "X", "cat": "python_function", "name": "nn.Module: Linear_0", "pid": 1, "tid": 1, "ts": 2,
+  "dur": 20},
+ {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 1, "tid": 1, "ts": 5, "dur": 10},
+ {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 50, "dur": 10},
+ {"ph": "X", "cat": "cpu_op", "name": "aten::sum", "pid": 1, "tid": 1, "ts": 200, "dur": 10}])");
+  const graph::Graph& graph = imported.graph;
+  ASSERT_EQ(graph.node_count(), 3u);
+  EXPECT_EQ(graph.scope(NodeId(0)), "Net_0/Linear_0");
+  EXPECT_EQ(graph.scope(NodeId(1)), "Net_0");
+  EXPECT_EQ(graph.scope(NodeId(2)), "");
 }
 
 }  // namespace
