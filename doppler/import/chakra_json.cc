@@ -27,6 +27,11 @@ std::uint64_t read_id(JsonReader& reader) {
   return static_cast<std::uint64_t>(value);
 }
 
+// Of the others values may be anything, as "NaN".
+bool is_ours(std::string_view attribute) {
+  return attribute == "num_ops" || attribute == "comm_size" || attribute == "tensor_size";
+}
+
 void read_attribute(JsonReader& reader, ChakraNode& node) {
   std::string name;
   std::optional<double> value;
@@ -34,7 +39,8 @@ void read_attribute(JsonReader& reader, ChakraNode& node) {
     if (key == "name") {
       name = reader.string();
     } else if ((key.ends_with("Val") || key.ends_with("_val")) && !key.starts_with("bool") &&
-               !key.starts_with("string") && !key.starts_with("bytes")) {
+               !key.starts_with("string") && !key.starts_with("bytes") &&
+               (is_ours(name) || name.empty())) {
       value = read_number(reader);
     } else {
       return false;

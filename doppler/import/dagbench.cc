@@ -36,8 +36,9 @@ class DagbenchReader {
 
   Imported read() {
     std::string name = file_stem(file_);
-    // The network says how fast tasks are on its nodes, and may come after them.
-    std::optional<std::size_t> task_graph;
+    // The network says how fast tasks are on its nodes, and may come after them. A file without one
+    // may be the task graph itself.
+    std::size_t task_graph = reader_.value_position();
     read_object(reader_, [&](std::string_view key) {
       if (key == "name" && reader_.peek() == JsonReader::Kind::kString) {
         name = reader_.string();
@@ -52,8 +53,7 @@ class DagbenchReader {
       return true;
     });
     reader_.finish();
-    if (!task_graph) reader_.fail_at(0, "no key 'task_graph'");
-    JsonReader inside(file_, text_, *task_graph);
+    JsonReader inside(file_, text_, task_graph);
     read_tasks(inside);
     Imported imported{.graph = std::move(tasks_).build(name)};
     imported.notes.push_back(
@@ -120,15 +120,20 @@ class DagbenchReader {
     speeds.erase(std::unique(speeds.begin(), speeds.end()), speeds.end());
     if (processors_.size() > kMostNetworkNodes) speeds.clear();  // the network is left out
     std::vector<Arc> arcs;
+    bool has_tasks = false;
+    // SAGA's instances of old are networkx's: "nodes" with "id", "links" or "edges" with "weight".
     read_object(reader, [&](std::string_view key) {
-      if (key == "tasks") {
+      if (key == "directed") {
+        if (!read_flag(reader)) reader.fail("an undirected graph does not say what comes first");
+      } else if (key == "tasks" || key == "nodes") {
+        has_tasks = true;
         read_array(reader, [&] {
           graph::NodeSpec spec{.name = {}, .op = "task"};
           const std::size_t at = reader.value_position();
           read_object(reader, [&](std::string_view field) {
-            if (field == "name") {
+            if (field == (key == "tasks" ? "name" : "id")) {
               spec.name = read_identifier(reader);
-            } else if (field == "cost") {
+            } else if (field == (key == "tasks" ? "cost" : "weight")) {
               spec.time = read_quantity(reader, field);
             } else {
               return false;
@@ -136,7 +141,8 @@ class DagbenchReader {
             return true;
           });
           if (spec.name.empty() || !spec.time) {
-            reader.fail_at(at, "a task needs 'name' and 'cost'");
+            reader.fail_at(at, key == "tasks" ? "a task needs 'name' and 'cost'"
+                                              : "a node needs 'id' and 'weight'");
           }
           if (!names_.add(spec.name).is_new) {
             reader.fail_at(at, fmt::format("the task '{}' stands twice", spec.name));
@@ -147,16 +153,17 @@ class DagbenchReader {
           if (tasks_.size() == kMaxForeignNodes) reader.fail_at(at, "too many tasks");
           tasks_.add(std::move(spec), at);
         });
-      } else if (key == "dependencies") {
+      } else if (key == "dependencies" || key == "links" || key == "edges") {
         read_array(reader, [&] {
           if (arcs.size() == kMaxForeignEdges) reader.fail("too many dependencies");
-          arcs.push_back(read_arc(reader, "size"));
+          arcs.push_back(read_arc(reader, key == "dependencies" ? "size" : "weight"));
         });
       } else {
         return false;
       }
       return true;
     });
+    if (!has_tasks) reader.fail_at(0, "no key 'task_graph' or 'tasks'");
     const auto task = [&](const std::string& name, std::size_t at) {
       const auto found = names_.find(name);
       if (!found) reader.fail_at(at, fmt::format("there is no task '{}'", name));
@@ -245,7 +252,9 @@ class DagbenchReader {
 }  // namespace
 
 bool is_dagbench(const Content& content) {
-  return content.json.has("task_graph");
+  const JsonOutline& json = content.json;
+  return json.has("task_graph") || (json.first_has("tasks", "cost") && json.has("dependencies")) ||
+         (json.has("directed") && json.first_has("nodes", "id"));
 }
 
 Imported read_dagbench(const std::string& file, std::string_view text, const ImportOptions&) {

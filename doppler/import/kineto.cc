@@ -20,14 +20,16 @@ namespace {
 constexpr double kSecondsPerMicro = 1e-6;
 
 struct Event {
-  std::string name;
+  std::string name, scope;
   std::uint32_t thread = 0;  // number of process and thread
   double start = 0.0, micros = 0.0;
   std::optional<double> external, correlation;
   double input_bytes = 0.0;  // of the largest input
-  bool calls = false;        // other ops
-  bool launches = false;     // something on a GPU
-  double gpu_micros = 0.0;   // of what it launched
+  std::optional<std::size_t> caller = {};
+  bool calls = false;          // other ops
+  double called_micros = 0.0;  // of those
+  bool launches = false;       // something on a GPU
+  double gpu_micros = 0.0;     // of what it launched
   std::size_t at = 0;
 
   double end() const { return start + micros; }
@@ -50,6 +52,7 @@ class KinetoReader {
     }
     reader_.finish();
     nest();
+    give_scopes();
     std::vector<Event> unclaimed = give_gpu_time();
     const std::size_t all = ops_.size(), alone = unclaimed.size();
     keep();
@@ -63,8 +66,9 @@ class KinetoReader {
     notes.push_back(
         "the trace has no tensors: ops of one thread are taken to need each other in their order");
     if (left_out > 0) {
-      notes.push_back(fmt::format("{} of {} ops only call others{} and are left out", left_out, all,
-                                  gpu_.empty() ? "" : " or start nothing on a GPU"));
+      notes.push_back(fmt::format(
+          "{} of {} ops only call others or {}, and are left out", left_out, all,
+          gpu_.empty() ? "are part of one that works itself" : "start nothing on a GPU"));
     }
     if (alone > 0) {
       notes.push_back(fmt::format(
@@ -119,11 +123,18 @@ class KinetoReader {
     event.thread = threads_.add(fmt::format("{} {}", process, thread)).number;
     std::transform(category.begin(), category.end(), category.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 0x20) : c; });
+    // The profiler that PyTorch has where it is built without Kineto names no categories.
+    if (category.empty() && process == "CPU functions") category = "cpu_op";
+    if (category.empty() && process == "CUDA functions") category = "kernel";
     if (category == "cpu_op" || category == "operator") {
       ops_.push_back(std::move(event));
-    } else if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset") {
+    } else if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" ||
+               category == "memcpy" || category == "memset") {
       gpu_.push_back(std::move(event));
-    } else if (category == "cuda_runtime" || category == "cuda_driver" || category == "runtime") {
+    } else if (category == "user_annotation" ||
+               (category == "python_function" && event.name.starts_with("nn.Module: "))) {
+      if (!torch_scope_part(event.name).empty()) scopes_.push_back(std::move(event));
+    } else if (category.ends_with("runtime") || category.ends_with("_driver")) {
       if (event.correlation) calls_.push_back(std::move(event));
     }
   }
@@ -176,19 +187,50 @@ class KinetoReader {
     return all < 1e18 ? all : 0.0;  // no such tensor
   }
 
-  // Which op is inside which: on one thread they nest.
+  // By thread and time, what contains others first.
+  static bool comes_before(const Event& a, const Event& b) {
+    if (a.thread != b.thread) return a.thread < b.thread;
+    return a.start != b.start ? a.start < b.start : a.micros > b.micros;
+  }
+
+  // The modules and annotations around each op.
+  void give_scopes() {
+    std::stable_sort(scopes_.begin(), scopes_.end(), comes_before);
+    std::vector<const Event*> open;
+    const auto close = [&](const Event& next) {
+      while (!open.empty() &&
+             (open.back()->thread != next.thread || open.back()->end() <= next.start)) {
+        open.pop_back();
+      }
+    };
+    std::size_t next = 0;
+    for (Event& op : ops_) {
+      for (; next < scopes_.size() && !comes_before(op, scopes_[next]); ++next) {
+        Event& scope = scopes_[next];
+        close(scope);
+        if (!open.empty()) scope.scope = open.back()->scope + "/";
+        scope.scope += torch_scope_part(scope.name);
+        if (open.size() < kMostScopes) open.push_back(&scope);
+      }
+      close(op);
+      if (!open.empty()) op.scope = open.back()->scope;
+    }
+  }
+
+  // Which op calls which: on one thread they nest.
   void nest() {
-    std::stable_sort(ops_.begin(), ops_.end(), [](const Event& a, const Event& b) {
-      if (a.thread != b.thread) return a.thread < b.thread;
-      return a.start != b.start ? a.start < b.start : a.micros > b.micros;
-    });
+    std::stable_sort(ops_.begin(), ops_.end(), comes_before);
     std::vector<std::size_t> open;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       while (!open.empty() && (ops_[open.back()].thread != ops_[i].thread ||
                                ops_[open.back()].end() <= ops_[i].start)) {
         open.pop_back();
       }
-      if (!open.empty()) ops_[open.back()].calls = true;
+      if (!open.empty()) {
+        ops_[i].caller = open.back();
+        ops_[open.back()].calls = true;
+        ops_[open.back()].called_micros += ops_[i].micros;
+      }
       open.push_back(i);
     }
   }
@@ -204,18 +246,17 @@ class KinetoReader {
       if (const auto op = innermost(call)) by_call.emplace(*call.correlation, *op);
     }
     std::vector<Event> unclaimed;
+    const auto find = [](const auto& ops, const std::optional<double>& id) {
+      const auto found = id ? ops.find(*id) : ops.end();
+      return found == ops.end() ? std::nullopt : std::optional(found->second);
+    };
     for (const Event& event : gpu_) {
+      // Some versions write the correlation for both, which then is no op's id.
+      const bool named = event.external && event.external != event.correlation;
       std::optional<std::size_t> op;
-      if (event.external) {
-        if (const auto found = by_external.find(*event.external); found != by_external.end()) {
-          op = found->second;
-        }
-      }
-      if (!op && event.correlation) {
-        if (const auto found = by_call.find(*event.correlation); found != by_call.end()) {
-          op = found->second;
-        }
-      }
+      if (named) op = find(by_external, event.external);
+      if (!op) op = find(by_call, event.correlation);
+      if (!op) op = find(by_external, event.external);
       if (!op) {
         unclaimed.push_back(event);
         continue;
@@ -242,9 +283,31 @@ class KinetoReader {
     return std::nullopt;
   }
 
+  // With a GPU the ops that started something there. Otherwise those that do the work themselves: a
+  // product that calls none, which may copy its bias first, and an operator that spends most of its
+  // time in nothing that it calls, are one with all that they call. Else what is called remains.
   void keep() {
-    const bool on_gpu = !gpu_.empty();
-    std::erase_if(ops_, [&](const Event& op) { return on_gpu ? !op.launches : op.calls; });
+    std::vector<bool> kept(ops_.size()), inside(ops_.size()), calls_product(ops_.size());
+    for (std::size_t i = ops_.size(); i-- > 0;) {
+      if (!ops_[i].caller) continue;
+      if (calls_product[i] || torch_is_product(ops_[i].name)) calls_product[*ops_[i].caller] = true;
+    }
+    const auto works = [&](std::size_t i) {
+      if (!ops_[i].calls) return true;
+      if (torch_is_product(ops_[i].name)) return !calls_product[i];
+      return torch_is_operator(ops_[i].name) && ops_[i].called_micros < ops_[i].micros / 2.0;
+    };
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      const auto& caller = ops_[i].caller;
+      inside[i] = caller && (kept[*caller] || inside[*caller]);
+      kept[i] = gpu_.empty() ? works(i) && !inside[i] : ops_[i].launches;
+    }
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (kept[i] && left != i) ops_[left] = std::move(ops_[i]);
+      left += kept[i];
+    }
+    ops_.resize(left);
   }
 
   // What ran on a GPU for no op becomes one: of the thread that launched it, at the time of that
@@ -281,6 +344,7 @@ class KinetoReader {
     for (const Event& op : ops_) {
       tasks_.add({.name = op.name,
                   .op = op.name,
+                  .scope = op.scope,
                   .time = (op.launches ? op.gpu_micros : op.micros) * kSecondsPerMicro},
                  op.at);
       unsized_ += op.input_bytes <= 0.0;
@@ -311,7 +375,7 @@ class KinetoReader {
   TaskGraph tasks_;
   NameIndex threads_;
   std::size_t events_ = 0, unsized_ = 0;
-  std::vector<Event> ops_, gpu_, calls_;
+  std::vector<Event> ops_, gpu_, calls_, scopes_;
 };
 
 }  // namespace

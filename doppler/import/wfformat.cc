@@ -83,11 +83,12 @@ class WfReader {
 
   // Of the whole workflow, or of a task with the direction.
   void read_file_entry(Task* task) {
-    std::string id, link;
+    std::string id, path, name, link;
     std::optional<double> bytes;
     read_object(reader_, [&](std::string_view key) {
-      if (key == "id" || (key == "name" && id.empty())) {
-        id = read_identifier(reader_);
+      if (reader_.peek() == JsonReader::Kind::kNull) return false;
+      if (key == "id" || key == "name" || key == "path") {
+        (key == "id" ? id : key == "name" ? name : path) = read_identifier(reader_);
       } else if (key == "sizeInBytes" || key == "size") {
         bytes = read_quantity(reader_, key);
       } else if (key == "link") {
@@ -97,6 +98,7 @@ class WfReader {
       }
       return true;
     });
+    if (id.empty() && !name.empty()) id = path + name;
     if (id.empty()) reader_.fail("a file without 'id' or 'name'");
     const std::uint32_t number = file_number(id);
     if (bytes) file_bytes_[number] = bytes;
@@ -177,33 +179,45 @@ class WfReader {
     }
   }
 
-  // A file is one tensor: the result of who writes it, or an input.
+  // A file is a tensor: the result of who writes it, or an input. Of several that write it, readers
+  // take it from the one that is their parent, else from the first.
   void add_files() {
-    std::vector<std::uint32_t> writer(file_bytes_.size(), kNone);
+    std::vector<std::vector<std::uint32_t>> writers(file_bytes_.size());
     std::size_t rewritten = 0, unsized = 0;
+    std::unordered_map<std::uint64_t, TensorId> tensors;  // by file and writer
     for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
       for (const std::uint32_t f : tasks_[t].outputs) {
-        rewritten += writer[f] != kNone && writer[f] != t;
-        if (writer[f] == kNone) writer[f] = t;
+        const auto [tensor, is_new] = tensors.try_emplace(pair(f, t));
+        if (!is_new) continue;
+        rewritten += writers[f].size() == 1;
+        writers[f].push_back(t);
+        tensor->second = add_file(f, t, true, unsized);
       }
     }
-    std::vector<TensorId> tensor(file_bytes_.size());
-    for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
-      for (const std::uint32_t f : tasks_[t].outputs) {
-        if (writer[f] == t && !tensor[f].valid()) tensor[f] = add_file(f, t, true, unsized);
+    const auto writer_for = [&](std::uint32_t file, std::uint32_t reader) {
+      if (writers[file].size() > 1) {
+        for (const std::string& parent : tasks_[reader].parents) {
+          const std::uint32_t writer = task_number(parent, reader);
+          if (writer != reader && tensors.contains(pair(file, writer))) return writer;
+        }
       }
-    }
+      return writers[file].empty() ? kNone : writers[file].front();
+    };
     for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
       for (const std::uint32_t f : tasks_[t].inputs) {
-        if (writer[f] == t) continue;  // updates its own file
-        if (!tensor[f].valid()) tensor[f] = add_file(f, t, false, unsized);
-        graph_.read(NodeId(t), tensor[f]);
-        if (writer[f] != kNone) flows_.emplace(pair(writer[f], t), true);
+        const std::uint32_t writer = writer_for(f, t);
+        if (writer == t) continue;  // updates its own file
+        const auto [tensor, is_new] = tensors.try_emplace(pair(f, writer));
+        if (is_new) tensor->second = add_file(f, t, false, unsized);
+        graph_.read(NodeId(t), tensor->second);
+        if (writer != kNone) flows_.emplace(pair(writer, t), true);
       }
     }
     if (rewritten > 0) {
       notes_.push_back(fmt::format(
-          "{} files are written by several tasks: the first is taken for the one", rewritten));
+          "{} files are written by several tasks: readers take them from their parents, else from "
+          "the first",
+          rewritten));
     }
     if (unsized > 0) notes_.push_back(fmt::format("{} files have no size: 0 bytes", unsized));
   }

@@ -172,7 +172,7 @@ TEST(Chakra, JsonOfOneObject) {
 TEST(Chakra, JsonOfAnObjectForEachMessage) {
   const Imported imported = read(R"({"version": "0.0.4"}
     {"id": "1", "name": "a", "type": "COMP_NODE", "durationMicros": "7",
-     "attr": [{"name": "is_cpu_op", "boolVal": true}]}
+     "attr": [{"name": "is_cpu_op", "boolVal": true}, {"name": "rate", "doubleVal": "NaN"}]}
     {"id": "2", "name": "b", "type": "COMP_NODE", "dataDeps": ["1"],
      "attr": [{"name": "num_ops", "int64Val": "1000"}],
      "outputs": {"values": "[[12, 13, 0, 10, 4, 'cuda:0']]"}})",
@@ -331,7 +331,38 @@ TEST(Wfformat, OlderVersionsHaveEverythingInTheTask) {
               HasSubstr("there is no task 'z'"));
 }
 
+// b and c both write x; c comes first in the file, but d's parent is b. A path is part of the name.
+TEST(Wfformat, ReadersTakeFilesFromTheirParents) {
+  const Imported imported = read(R"({"name": "w", "workflow": {"tasks": [
+   {"name": "c", "runtime": 1, "parents": ["d"], "files": [
+     {"link": "output", "name": "x", "size": 5}, {"link": "input", "name": "y", "size": 4}]},
+   {"name": "b", "runtime": 1, "files": [{"link": "output", "name": "x", "size": 5},
+     {"link": "input", "path": "in/", "name": "x", "sizeInBytes": null}]},
+   {"name": "d", "runtime": 1, "parents": ["b"], "files": [
+     {"link": "input", "name": "x", "size": 5}, {"link": "output", "name": "y", "size": 4}]}]}})",
+                                 "wfformat");
+  EXPECT_THAT(edges(imported.graph), testing::UnorderedElementsAre("d>c", "in/x>b", "b>d"));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("1 files are written by several tasks")));
+  EXPECT_THAT(imported.notes, Contains(HasSubstr("1 files have no size")));
+}
+
 // --- DAGBench ---
+
+TEST(Dagbench, TheTaskGraphAlone) {
+  const Imported saga = read(R"({"tasks": [{"name": "a", "cost": 6}, {"name": "b", "cost": 2}],
+   "dependencies": [{"source": "a", "target": "b", "size": 30, "probability": 1.0}]})",
+                             "dagbench");
+  EXPECT_THAT(edges(saga.graph), ElementsAre("a>b"));
+  const Imported networkx = read(R"({"directed": true, "multigraph": false, "graph": {},
+   "nodes": [{"weight": 0.5, "id": 0}, {"weight": 2, "id": 1}],
+   "links": [{"weight": 30, "source": 0, "target": 1}]})",
+                                 "dagbench");
+  EXPECT_THAT(edges(networkx.graph), ElementsAre("0>1"));
+  EXPECT_DOUBLE_EQ(*networkx.graph.given_time(NodeId(0)), 0.5);
+  EXPECT_DOUBLE_EQ(*networkx.graph.bytes(networkx.graph.outputs(NodeId(0))[0]), 30.0);
+  EXPECT_THAT(error(R"({"directed": false, "nodes": [{"id": 1, "weight": 1}], "links": []})"),
+              HasSubstr("does not say what comes first"));
+}
 
 TEST(Dagbench, TimesBySpeedAndTheNetwork) {
   const Imported imported = read(R"({"name": "d", "task_graph": {
