@@ -51,6 +51,7 @@ class HloParser {
 
   HloModule parse() {
     require_utf8(file_, text_);
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
     skip_space();
     if (name() != "HloModule") fail(0, "an HLO module starts with 'HloModule'");
     skip_blanks();

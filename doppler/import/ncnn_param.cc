@@ -25,6 +25,7 @@ class ParamParser {
 
   NcnnModel parse() {
     require_utf8(file_, text_);
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
     if (next_line_word("the magic number 7767517") != kMagic) {
       fail(word_at_, "an ncnn param file starts with 7767517");
     }

@@ -421,6 +421,16 @@ ENTRY e {
   EXPECT_THAT(imported.notes, Contains(HasSubstr("1 fused all-reduce: taken as local work")));
 }
 
+TEST(Hlo, AsWindowsWritesText) {
+  const graph::Graph graph =
+      read(
+          "\xef\xbb\xbfHloModule m, is_scheduled=true\r\n\r\nENTRY %e {\r\n  %x = f32[8]{0} "
+          "parameter(0)\r\n  ROOT %y = f32[8]{0} negate(%x), metadata={op_name=\"a/neg\"}\r\n}\r\n")
+          .graph;
+  EXPECT_THAT(names(graph), ElementsAre("y"));
+  EXPECT_EQ(graph.scope(NodeId(0)), "a");
+}
+
 TEST(Hlo, Buffers) {
   const graph::Graph graph = read(R"(HloModule m
 ENTRY e {

@@ -183,6 +183,13 @@ TEST(Ncnn, LayersWithoutResultsAreDropped) {
   EXPECT_THAT(imported.notes, Contains("1 layers without results are dropped"));
 }
 
+TEST(Ncnn, AsWindowsWritesText) {
+  EXPECT_EQ(read("\xef\xbb\xbf"
+                 "7767517\r\n2 2\r\nInput i 0 1 i 0=8\r\nReLU r 1 1 i o\r\n")
+                .graph.node_count(),
+            1u);
+}
+
 TEST(Ncnn, SameNamesAreMadeUnique) {
   const graph::Graph graph =
       read("7767517\n3 3\nInput i 0 1 i 0=8\nReLU r 1 1 i a\nReLU r 1 1 a b\n").graph;
