@@ -15,6 +15,7 @@ constexpr double kMaxWalkedRounds = 64.0;       // of a loop that is walked roun
 constexpr std::size_t kMaxWalkedNodes = 2'000;  // in its body
 constexpr std::size_t kMaxItems = 65'536;       // of a sequence that a loop fills
 constexpr std::size_t kMaxOperation = 50;       // nodes of a function that still is one operation
+constexpr std::size_t kMaxReplaced = 500'000;   // nodes, behind which functions are one
 
 // With those of bodies inside.
 std::size_t node_count(const OnnxGraph& graph) {
@@ -351,7 +352,8 @@ void OnnxReader::visit_function(const OnnxFunction& function, const OnnxNode& no
   for (std::size_t i = 0; i < function.inputs.size(); ++i)
     inner.names[function.inputs[i]] = i < inputs.size() ? inputs[i] : kNone;
   const Attributes attributes = attributes_of_call(function, node, outer);
-  const bool replaced = body == nullptr && is_module(function);
+  // Functions that call each other twice and so on are more nodes than any model has.
+  const bool replaced = body == nullptr && visited_ < kMaxReplaced && is_module(function);
   Body sum;
   for (const std::size_t i : order_of(function.nodes, inner))
     visit(function.nodes[i], inner, replaced ? nullptr : &sum, attributes, depth + 1);
