@@ -9,6 +9,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
 #include "doppler/cost/conflict.h"
+#include "doppler/place/parameter_packing.h"
 
 namespace doppler::place {
 namespace {
@@ -45,6 +46,9 @@ class MemoryRepair {
     if (best_excess_ > 0.0) improve_from(in_topological_order(given));
     if (best_excess_ > 0.0) improve_from(spread());
     if (best_excess_ > 0.0) improve_from(packed());
+    if (best_excess_ > 0.0) {
+      if (const auto packing = pack_parameters(problem_)) improve_from(on(*packing, given));
+    }
     if (best_excess_ > 0.0) walk();
     Repair repair;
     repair.excess_bytes = gauge_.excess_bytes(best_);
@@ -204,6 +208,14 @@ class MemoryRepair {
       if (!best.valid() || room_[device.index()] > room_[best.index()]) best = device;
     }
     return best;
+  }
+
+  // As given, but for the units that were packed.
+  Placement on(const std::vector<DeviceId>& packing, Placement placement) const {
+    for (std::uint32_t unit = 0; unit < packing.size(); ++unit) {
+      if (packing[unit].valid()) move_unit(problem_, unit, packing[unit], placement);
+    }
+    return in_topological_order(std::move(placement));
   }
 
   // The same devices, but run in topological order, which frees memory early.

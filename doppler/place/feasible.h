@@ -47,9 +47,9 @@ struct Repair {
 // Moves units off overfull devices until the run fits: those that contribute most at the peak
 // first, towards the devices with the most room. Where that fails it starts again: from the same
 // devices with priorities in topological order, which frees memory early; from nodes dealt out
-// evenly; from devices filled one after another; and walks on from the best of all these, a move or
-// a swap at a time. Returns at once where the placement fits already. A heuristic: failing proves
-// nothing.
+// evenly; from devices filled one after another; from parameters packed tightly; and walks on from
+// the best of all these, a move or a swap at a time. Returns at once where the placement fits
+// already. A heuristic: failing proves nothing.
 Repair repair_memory(const cost::Problem& problem, schedule::Placement placement,
                      std::uint64_t seed);
 
