@@ -4,6 +4,9 @@
 // node's metadata "layer_ann"). Everything else stays byte for byte as it was.
 #include <fmt/format.h>
 
+#include <set>
+#include <string_view>
+
 #include "doppler/base/error.h"
 #include "doppler/export/targets.h"
 #include "doppler/import/onnx.h"
@@ -56,6 +59,7 @@ class ModelWriter {
 
   Exported write() && {
     Exported exported;
+    find_functions();
     import::ProtobufReader reader(source_.model_file, source_.model);
     while (reader.next()) {
       const std::size_t begin = reader.field_offset();
@@ -80,10 +84,16 @@ class ModelWriter {
           fmt::format("{} nodes on constants and shapes alone carry no device", unplaced_));
     }
     if (replaced_ > 0) {
-      exported.notes.push_back(
-          fmt::format("{} If carries no device: the nodes of its branch were placed, which the "
-                      "annotations of a model cannot say",
-                      replaced_));
+      exported.notes.push_back(fmt::format(
+          "{} calls of functions and Ifs carry no device: the nodes of their bodies were "
+          "placed, which the annotations of a model cannot say",
+          replaced_));
+    }
+    if (!weight_files_.empty()) {
+      exported.notes.push_back(fmt::format(
+          "weights are in {}{}, which must stay beside the model", *weight_files_.begin(),
+          weight_files_.size() > 1 ? fmt::format(" and {} more files", weight_files_.size() - 1)
+                                   : ""));
     }
     return exported;
   }
@@ -100,6 +110,40 @@ class ModelWriter {
     return {};
   }
 
+  // Functions stand behind the graph that calls them.
+  void find_functions() {
+    import::ProtobufReader reader(source_.model_file, source_.model);
+    while (reader.next()) {
+      if (reader.field() == 25) {
+        functions_.emplace(name_of(reader.message()));
+      } else {
+        reader.skip();
+      }
+    }
+  }
+
+  // TensorProto.external_data: where the weight's bytes are, if not in the model.
+  void find_weight_file(import::ProtobufReader tensor) {
+    while (tensor.next()) {
+      if (tensor.field() != 13) {
+        tensor.skip();
+        continue;
+      }
+      import::ProtobufReader entry = tensor.message();
+      std::string_view key, value;
+      while (entry.next()) {
+        if (entry.field() == 1) {
+          key = entry.string();
+        } else if (entry.field() == 2) {
+          value = entry.string();
+        } else {
+          entry.skip();
+        }
+      }
+      if (key == "location") weight_files_.emplace(value);
+    }
+  }
+
   std::string write_graph(import::ProtobufReader reader) {
     std::string graph;
     std::size_t node = 0;
@@ -108,7 +152,11 @@ class ModelWriter {
       if (reader.field() == 1) {
         put_bytes(graph, 1, write_node(reader.message(), node++));
       } else {
-        reader.skip();
+        if (reader.field() == 5) {
+          find_weight_file(reader.message());
+        } else {
+          reader.skip();
+        }
         graph += source_.model.substr(begin, reader.offset() - begin);
       }
     }
@@ -136,7 +184,7 @@ class ModelWriter {
     }
     const NodeId placed = read_.node_of.at(index);
     if (!placed.valid()) {
-      ++(op == "If" ? replaced_ : unplaced_);
+      ++(op == "If" || functions_.contains(op) ? replaced_ : unplaced_);
       return node;
     }
     const DeviceId device = source_.placement.device[placed.index()];
@@ -160,7 +208,9 @@ class ModelWriter {
   const Source& source_;
   import::OnnxImported read_;
   std::size_t unplaced_ = 0;  // on constants and shapes alone
-  std::size_t replaced_ = 0;  // by a branch
+  std::size_t replaced_ = 0;  // by the nodes of a body
+  std::set<std::string_view> functions_;
+  std::set<std::string_view> weight_files_;
 };
 
 }  // namespace

@@ -139,6 +139,35 @@ TEST_F(Export, OnnxReplacesAnEarlierExport) {
   EXPECT_EQ(twice.bytes.size(), once.size());
 }
 
+// A call whose nodes stand in its place, and a weight whose bytes are in another file.
+TEST(ExportOnnx, SaysWhatItsAnnotationsDoNotHold) {
+  using namespace test::onnx;
+  const auto function = [](std::string_view name, std::string_view body_node) {
+    return bytes(1, name) + bytes(4, "a") + bytes(5, "b") + bytes(7, body_node) +
+           bytes(10, "my.ops");
+  };
+  const std::string weight = tensor("w", kFloat, {50}) + integer(14, 1) +
+                             bytes(13, bytes(1, "location") + bytes(2, "w.data")) +
+                             bytes(13, bytes(1, "offset") + bytes(2, "64"));
+  const std::string whole =
+      model({.nodes = {node("Outer", {"x"}, {"t"}, {}, "my.ops"), node("Add", {"t", "w"}, {"y"})},
+             .initializers = {weight},
+             .inputs = {value("x", kFloat, {"50"})},
+             .outputs = {value("y", kFloat, {})}},
+            13,
+            {function("Outer", node("Inner", {"a"}, {"b"}, {}, "my.ops")),
+             function("Inner", node("Exp", {"a"}, {"b"}))});
+  const cost::Problem problem(
+      std::make_shared<const graph::Graph>(import::read_onnx("m.onnx", whole, {}).graph),
+      std::make_shared<const device::Topology>(device::topology_from_spec("2xA100")), {});
+  ASSERT_EQ(problem.node_count(), 2u);
+  const schedule::Placement placement{{DeviceId(0), DeviceId(1)}, {2.0, 1.0}};
+  const Exported exported = target_by_name("onnx").write(
+      {.problem = problem, .placement = placement, .model_file = "m.onnx", .model = whole});
+  EXPECT_THAT(exported.notes, ElementsAre(HasSubstr("1 calls of functions and Ifs carry no device"),
+                                          HasSubstr("weights are in w.data, which must stay")));
+}
+
 TEST_F(Export, OnnxNeedsTheModel) {
   const Source other{
       .problem = problem_, .placement = placement_, .model_file = "g.json", .model = "{}"};
