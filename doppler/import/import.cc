@@ -15,6 +15,7 @@
 #include "doppler/import/dagbench.h"
 #include "doppler/import/dot.h"
 #include "doppler/import/hlo.h"
+#include "doppler/import/hlo_forms.h"
 #include "doppler/import/kineto.h"
 #include "doppler/import/msr.h"
 #include "doppler/import/ncnn.h"
@@ -137,7 +138,10 @@ GraphFile unpack_graph(const std::string& path, std::string bytes, const LoadOpt
   });
   const auto is_graph = [&](const Unpacked& member) {
     try {
-      if (options.format.empty()) recognise(member.bytes);
+      // A dump of XLA may hold a program in several forms, of which one is read.
+      if (options.format.empty() && recognise(member.bytes).read == read_hlo) {
+        refuse_other_hlo(member.name, member.bytes);
+      }
       return true;
     } catch (const InputError&) {
       return false;

@@ -441,6 +441,20 @@ TEST(Archive, TheLargestGraphIsTakenAndTheOthersAreNamed) {
   EXPECT_TRUE(unpack_graph("g.gz", gzip(dot("a [flops=1]"))).notes.empty());
 }
 
+// What a compiler dumps: the larger file is a form of the program that is recognised, not read.
+TEST(Archive, WhatIsReadComesBeforeWhatIsRefused) {
+  const std::string mlir =
+      "module @jit_f {\n" + std::string(4000, ' ') + "\n %0 = stablehlo.add %a, %b : f32\n}\n";
+  const std::string hlo =
+      "HloModule m\nENTRY e {\n  x = f32[8]{0} parameter(0)\n  ROOT y = f32[8]{0} "
+      "exponential(x)\n}\n";
+  const std::string tar =
+      tar_member("f.mlir", mlir) + tar_member("f.txt", hlo) + std::string(1024, '\0');
+  EXPECT_EQ(unpack_graph("d.tar", tar).name, "d.tar/f.txt");
+  EXPECT_EQ(unpack_graph("d.tar", tar_member("f.mlir", mlir) + std::string(1024, '\0')).name,
+            "d.tar/f.mlir");
+}
+
 TEST(Archive, RefusesWhatIsDamagedOrMadeToFillTheMemory) {
   const std::string packed = gzip(std::string(10'000, 'x'));
   EXPECT_THAT(error_of([&] { unpack("g", packed.substr(0, packed.size() - 12)); }),
