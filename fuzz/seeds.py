@@ -14,7 +14,7 @@ import tarfile
 GRAPH = {
     "format": "doppler.graph", "version": 1, "name": "g", "time_unit": "s",
     "tensors": [{"name": "x", "bytes": 8, "transfer_time": 1}, {"name": "w", "role": "parameter", "bytes": 4}],
-    "nodes": [{"name": "a", "op": "mm", "time": 1, "flops": 5, "inputs": ["w"], "outputs": ["x"]},
+    "nodes": [{"name": "a", "op": "mm", "scope": "m/l.0", "time": 1, "flops": 5, "inputs": ["w"], "outputs": ["x"]},
               {"name": "b", "time": 1, "inputs": ["x"], "outputs": []}],
     "constraints": {"pin": [{"node": "a", "device": "d0"}], "colocate": [["a", "b"]]},
 }
@@ -47,9 +47,10 @@ def io_of(*tensors):
 
 PYTORCH = {"schema": "1.1.1-chakra.0.0.4", "nodes": [
     {"id": 3, "name": "aten::mm", "ctrl_deps": 2, "inputs": io_of((1, 2), (3, 4)), "outputs": io_of((5, 6)),
-     "attrs": [{"name": "op_schema", "type": "string", "value": "mm"}]},
+     "attrs": [{"name": "op_schema", "type": "string", "value": "aten::mm.out(Tensor a, Tensor b, Tensor(a!) out) -> Tensor(a!)"}]},
     {"id": 4, "name": "aten::relu_", "ctrl_deps": 2, "inputs": io_of((5, 6)), "outputs": io_of((5, 6)), "attrs": []},
-    {"id": 2, "name": "root", "ctrl_deps": 1, "inputs": io_of(), "outputs": io_of(), "attrs": []}]}
+    {"id": 5, "name": "aten::copy_", "ctrl_deps": 4, "inputs": io_of((5, 6), (1, 2)), "outputs": io_of((5, 6)), "attrs": []},
+    {"id": 2, "name": "nn.Module: Linear_0", "ctrl_deps": 1, "inputs": io_of(), "outputs": io_of(), "attrs": []}]}
 KINETO = {"schemaVersion": 1, "traceEvents": [
     {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 5,
      "args": {"External id": 1, "Input Dims": [[2, 3], []], "Input type": ["float", ""]}},
@@ -71,6 +72,8 @@ DAGBENCH = {"name": "d", "task_graph": {
     "dependencies": [{"source": "a", "target": "b", "size": 3.0}]},
     "network": {"nodes": [{"name": "n0", "speed": 1.0}, {"name": "n1", "speed": 2.0}],
                 "edges": [{"source": "n0", "target": "n1", "speed": 10.0}]}}
+NETWORKX = {"directed": True, "multigraph": False, "graph": {}, "nodes": [{"id": "a", "weight": 1}, {"id": 2, "cost": 3}],
+            "links": [{"source": "a", "target": 2, "size": 4}]}
 TOPOLOGY = {"format": "doppler.topology", "version": 1, "name": "t",
             "kinds": [{"name": "k", "class": "accelerator", "peak_flops": 1e12, "memory_bandwidth": 1e11}],
             "devices": [{"name": "d0", "kind": "k", "memory_bytes": 100}, {"name": "d1", "kind": "k"}],
@@ -79,7 +82,8 @@ CONSTRAINTS = {"format": "doppler.constraints", "version": 1,
                "pin": [{"nodes": "a*", "devices": "d[0-1]"}], "forbid": [{"nodes": "?", "devices": "d1"}],
                "colocate": ["x*", ["a", "b"]], "memory": {"d0": 100}}
 PLACEMENT = {"format": "doppler.placement", "version": 1, "assignment": {"a": "d0", "b": "d1"},
-             "priority": {"a": 1, "b": 0}}
+             "priority": {"a": 1, "b": 0}, "dimensions": {"n": 3}, "constraints": {
+                 "pin": [{"nodes": "a", "devices": "d0"}], "colocate": [["a", "b"]], "memory": {"d*": 7}}}
 
 
 def field(number, content):
@@ -106,10 +110,15 @@ def onnx_list(name, *values):
     return field(1, len(values)) + field(2, 7) + field(8, name) + b"".join(field(7, v) for v in values)
 
 
-def onnx_model(nodes, initializers, inputs, outputs):
+def onnx_function(name, inputs, outputs, *nodes):
+    return (field(1, name) + b"".join(field(4, i) for i in inputs) + b"".join(field(5, o) for o in outputs) +
+            b"".join(field(7, n) for n in nodes) + field(10, "d"))
+
+
+def onnx_model(nodes, initializers, inputs, outputs, functions=()):
     graph = (b"".join(field(1, n) for n in nodes) + field(2, "g") + b"".join(field(5, i) for i in initializers) +
              b"".join(field(11, i) for i in inputs) + b"".join(field(12, o) for o in outputs))
-    return field(1, 8) + field(7, graph) + field(8, field(2, 13))
+    return field(1, 8) + field(7, graph) + field(8, field(2, 13)) + b"".join(field(25, f) for f in functions)
 
 
 def onnx_models():
@@ -127,7 +136,19 @@ def onnx_models():
         onnx_model([onnx_node("If", ["c"], ["y"], branch("then_branch"), branch("else_branch")),
                     onnx_node("Slice", ["y", "a", "b"], ["z"]), onnx_node("MatMul", ["z", "y"], ["u"])],
                    [onnx_list("a", 0), onnx_list("b", 4)], [onnx_value("x", 8, 8), onnx_value("c")],
-                   [onnx_value("u")])]
+                   [onnx_value("u")]),
+        # Functions that call each other; a loop that collects a sequence.
+        onnx_model([onnx_node("Outer", ["x"], ["y"]) + field(7, "d")], [], [onnx_value("x", 4)], [onnx_value("y")],
+                   [onnx_function("Outer", ["a"], ["c"], onnx_node("Inner", ["a", ""], ["b"]) + field(7, "d"),
+                                  onnx_node("Exp", ["b"], ["c"])),
+                    onnx_function("Inner", ["a", "b"], ["c"], onnx_node("Neg", ["a"], ["c"]))]),
+        onnx_model([onnx_node("SequenceEmpty", [], ["s"]),
+                    onnx_node("Loop", ["m", "c", "s"], ["r"], field(1, "body") + field(6, (
+                        field(1, onnx_node("SequenceInsert", ["q", "x"], ["p"])) + field(11, onnx_value("i")) +
+                        field(11, onnx_value("k")) + field(11, onnx_value("q")) + field(12, onnx_value("k")) +
+                        field(12, onnx_value("p"))))),
+                    onnx_node("ConcatFromSequence", ["r"], ["y"], field(1, "axis") + field(3, 0))],
+                   [onnx_list("m", 3), onnx_list("c", 1)], [onnx_value("x", 4)], [onnx_value("y")])]
 
 
 HLO = """HloModule m, input_output_alias={ {0}: (0, {}, may-alias) }
@@ -139,7 +160,7 @@ body { s = (s32[], f32[4,4]) parameter(0) i = s32[] get-tuple-element(s), index=
 cond { s = (s32[], f32[4,4]) parameter(0) i = s32[] get-tuple-element(s), index=0
   n = s32[] constant(10) ROOT c = pred[] compare(i, n), direction=LT }
 ENTRY %e (p: f32[4,4]) -> (f32[4,4], f32[4]) {
-  %p = f32[4,4]{1,0} parameter(0), metadata={op_name="a(b"}
+  %p = f32[4,4]{1,0} parameter(0), metadata={op_name="jit(f)/jit(main)/l_0/transpose(jvp(a/b"}
   z = s32[] constant(0) /*index=1*/ t = (s32[], f32[4,4]) tuple(z, p)
   w = (s32[], f32[4,4]) while(t), condition=cond, body=%body, backend_config={"known_trip_count":{"n":"3"}}
   y = f32[4,4] get-tuple-element(w), index=1
@@ -154,7 +175,7 @@ Input in 0 1 in 0=8 1=8 2=3
 Convolution conv 1 1 in a 0=4 1=3 4=1 5=1 6=108 -23310=1,1.0e-01
 Split s 1 2 a b c
 Concat cat 2 1 b c d 0=0
-Pooling pool 1 1 d e 4=1
+Pooling pool 1 1 d e 4=1 6="64,1w,1h"
 InnerProduct fc 1 1 e f 0=2 1=1 2=16 -23330=4,1,2,1,1
 """
 
@@ -174,7 +195,7 @@ SEEDS = {
     "dot": ["digraph g { node [op=x]; a [time=1, bytes=8]; b [cost=2]; a -> {b c} [bytes=4]; subgraph s { c } }"],
     "msr": [MSR], "pipedream": [PIPEDREAM], "chakra": [CHAKRA, CHAKRA_STREAM, CHAKRA_PROTOBUF],
     "pytorch_et": [PYTORCH], "kineto": [KINETO, KINETO["traceEvents"]], "wfformat": [WFFORMAT, WFFORMAT_OLD],
-    "dagbench": [DAGBENCH], "topology": [TOPOLOGY], "constraints": [CONSTRAINTS], "placement": [PLACEMENT],
+    "dagbench": [DAGBENCH, NETWORKX, DAGBENCH["task_graph"]], "topology": [TOPOLOGY], "constraints": [CONSTRAINTS], "placement": [PLACEMENT],
     "archive": archives(), "onnx": onnx_models(), "hlo": [HLO], "ncnn": [NCNN],
 }
 SEEDS["recognise"] = [seed for name in SEEDS for seed in SEEDS[name]]
