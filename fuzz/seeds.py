@@ -72,8 +72,8 @@ DAGBENCH = {"name": "d", "task_graph": {
     "dependencies": [{"source": "a", "target": "b", "size": 3.0}]},
     "network": {"nodes": [{"name": "n0", "speed": 1.0}, {"name": "n1", "speed": 2.0}],
                 "edges": [{"source": "n0", "target": "n1", "speed": 10.0}]}}
-NETWORKX = {"directed": True, "multigraph": False, "graph": {}, "nodes": [{"id": "a", "weight": 1}, {"id": 2, "cost": 3}],
-            "links": [{"source": "a", "target": 2, "size": 4}]}
+NETWORKX = {"directed": True, "multigraph": False, "graph": {}, "nodes": [{"id": "a", "weight": 1}, {"id": 2, "weight": 3}],
+            "links": [{"source": "a", "target": 2, "weight": 4}]}
 TOPOLOGY = {"format": "doppler.topology", "version": 1, "name": "t",
             "kinds": [{"name": "k", "class": "accelerator", "peak_flops": 1e12, "memory_bandwidth": 1e11}],
             "devices": [{"name": "d0", "kind": "k", "memory_bytes": 100}, {"name": "d1", "kind": "k"}],
