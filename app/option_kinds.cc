@@ -40,12 +40,14 @@ bool same_file(const std::string& a, const std::string& b) {
 
 CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
                         const std::string& help) {
+  // Where it may also stand without its name, people know it by its place.
+  const std::string last = option.substr(option.rfind(',') + 1);
   return app
       .add_option_function<std::string>(
           option,
-          [option, &path](const std::string& text) {
+          [name = last.starts_with('-') ? option : last, &path](const std::string& text) {
             if (text.empty()) {
-              throw ParameterError(fmt::format("{}: the name of the file is empty", option));
+              throw ParameterError(fmt::format("{}: the name of the file is empty", name));
             }
             path = text;
           },

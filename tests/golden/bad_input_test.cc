@@ -120,6 +120,8 @@ TEST(BadInput, NamesOfFilesToWrite) {
   expect_refused(files.dopp(generate + "-o ''"), "-o");
   expect_refused(files.dopp("place g.json --devices uniform:2 --method heft -o ''"), "-o");
   expect_refused(files.dopp("graph convert g.json ''"), "OUTPUT");
+  expect_refused(files.dopp("graph convert g.json"), "--output");
+  expect_refused(files.dopp("graph convert g.json a.json -o b.json"), "--output");
   expect_refused(files.dopp("simulate g.json p.json --devices uniform:2 --trace ''"), "--trace");
   for (const std::string& line :
        {generate + "-o x.yaml", std::string("graph convert g.json x.yaml")}) {
@@ -129,6 +131,8 @@ TEST(BadInput, NamesOfFilesToWrite) {
   }
   EXPECT_EQ(files.dopp("graph convert g.json x.yaml --to json").exit_code, 0);
   EXPECT_EQ(files.read("x.yaml"), files.read("g.json"));
+  EXPECT_EQ(files.dopp("graph convert g.json -o y.json").exit_code, 0);
+  EXPECT_EQ(files.read("y.json"), files.read("g.json"));
 }
 
 TEST(BadInput, AMinusIsStandardOutput) {

@@ -42,9 +42,9 @@ TEST_F(Import, DevicesAndLimitsOfTheFile) {
 TEST_F(Import, ShowCountsAndForcesFormats) {
   const Outcome shown = files_.dopp("graph show msr.json");
   EXPECT_THAT(shown.out, HasSubstr("3 nodes"));
-  const Outcome forced = files_.dopp("graph show msr.json --format dagbench");
+  const Outcome forced = files_.dopp("graph show msr.json --format kineto");
   EXPECT_EQ(forced.exit_code, 2);
-  EXPECT_THAT(forced.err, HasSubstr("no key 'task_graph'"));
+  EXPECT_THAT(forced.err, HasSubstr("a trace without operators"));
   files_.write("x.json", "{\"hello\": 1}");
   const Outcome unknown = files_.dopp("graph show x.json");
   EXPECT_EQ(unknown.exit_code, 2);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -205,9 +206,15 @@ AnnealingResult anneal(const Problem& problem, const PlaceRequest& request,
     chains[i]->start(from.placement, from.value);
   });
 
+  // The last meeting comes where the chains have used up their equal shares.
+  const std::uint64_t share =
+      request.max_evaluations == 0
+          ? std::numeric_limits<std::uint64_t>::max()
+          : (request.max_evaluations - spent + chains.size() - 1) / chains.size();
   for (std::uint64_t meeting = 1;; ++meeting) {
-    parallel_for(chains.size(), request.threads,
-                 [&](std::size_t i) { chains[i]->run(meeting * per_meeting); });
+    parallel_for(chains.size(), request.threads, [&](std::size_t i) {
+      chains[i]->run(std::min(meeting * per_meeting, share));
+    });
     std::uint64_t evaluations = spent;
     for (const auto& chain : chains) {
       evaluations += chain->evaluations();

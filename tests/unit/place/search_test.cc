@@ -50,6 +50,20 @@ TEST(Search, SameBitsOnAnyNumberOfThreads) {
   }
 }
 
+// Methods are compared at equal numbers of evaluations. The chains' shares are rounded up: at most
+// one more for each of the eight but one.
+TEST(Search, UsesAsManyEvaluationsAsItMay) {
+  const auto problem = busy_problem(1);
+  for (const auto& method : {make_anneal(), make_lns(), make_auto()}) {
+    for (const std::uint64_t most : {500, 1000, 3001}) {
+      SCOPED_TRACE(testing::Message() << method->name() << ", " << most);
+      const PlaceResult found = method->place(*problem, {.seed = 5, .max_evaluations = most});
+      EXPECT_GE(found.evaluations, most);
+      EXPECT_LE(found.evaluations, most + 7);
+    }
+  }
+}
+
 // A run that a deadline stopped is replayed by the number of evaluations it reports.
 // Wherever that was: before anything ran, among the starts, or in the search.
 TEST(Search, EvaluationsReplayATimedRun) {
