@@ -29,6 +29,10 @@ void move_unit(const cost::Problem& problem, std::uint32_t unit, DeviceId to,
   for (const NodeId node : problem.unit(unit)) placement.device[node.index()] = to;
 }
 
+std::string none_can(const std::string& proof) {
+  return "none can: " + proof;
+}
+
 class MemoryRepair {
  public:
   MemoryRepair(const cost::Problem& problem, std::uint64_t seed)
@@ -52,7 +56,11 @@ class MemoryRepair {
     if (best_excess_ > 0.0) walk();
     Repair repair;
     repair.excess_bytes = gauge_.excess_bytes(best_);
-    repair.explanation = gauge_.explain();
+    if (repair.excess_bytes > 0.0) {
+      const std::string proof = packing_conflict(problem_);
+      repair.explanation =
+          proof.empty() ? "the closest found lacks memory: " + gauge_.explain() : none_can(proof);
+    }
     repair.placement = std::move(best_);
     return repair;
   }
@@ -330,7 +338,7 @@ Repair repair_memory(const cost::Problem& problem, Placement placement, std::uin
   if (std::string proof = cost::memory_conflict(problem); !proof.empty()) {
     FitGauge gauge(problem);
     const double excess = gauge.excess_bytes(placement);
-    return {std::move(placement), excess, "none can: " + std::move(proof)};
+    return {std::move(placement), excess, none_can(proof)};
   }
   return MemoryRepair(problem, seed).run(std::move(placement));
 }

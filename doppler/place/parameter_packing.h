@@ -2,8 +2,8 @@
 // moves and swaps of single units seldom answer.
 #pragma once
 
-#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "doppler/base/id.h"
@@ -16,5 +16,10 @@ namespace doppler::place {
 // room is left. What several units read counts for each of them, and results not at all. Nothing
 // where no packing was found.
 std::optional<std::vector<DeviceId>> pack_parameters(const cost::Problem& problem);
+
+// What proves that no placement can hold the parameters, in words: the fewest units found whose own
+// parameters cannot be dealt out to the devices in any way. Empty where that is not proved within
+// the bounds of the search.
+std::string packing_conflict(const cost::Problem& problem);
 
 }  // namespace doppler::place

@@ -310,7 +310,7 @@ class Exact final : public Placer {
     const Repair repair =
         repair_memory(problem, schedule::with_b_levels(problem, std::move(device)), request.seed);
     throw InfeasibleError(fmt::format(
-        "{}: the closest found lacks memory: {}",
+        "{}: {}",
         proved ? "no placement fits in memory" : "no placement that fits in memory was found",
         repair.explanation));
   }

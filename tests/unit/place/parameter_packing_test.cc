@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/error.h"
 #include "doppler/base/rng.h"
 #include "doppler/graph/builder.h"
 #include "doppler/place/feasible.h"
@@ -50,6 +51,46 @@ TEST(ParameterPacking, GoesBackWhereTheLargestFirstIsNoAnswer) {
 TEST(ParameterPacking, SaysWhereThereIsNone) {
   EXPECT_FALSE(pack_parameters(*nodes_with_parameters({4, 4, 4}, {7, 7})));
   EXPECT_FALSE(pack_parameters(*nodes_with_parameters({0, 0}, {7, 7})));
+}
+
+// Of 5, 4, 4 and 1 bytes on devices of 7 and 7 each device holds one of the first three: those
+// prove that none can, and the last has no part in it.
+TEST(ParameterPacking, TheFewestThatDoNotFitAreNamed) {
+  const auto problem = nodes_with_parameters({4, 5, 1}, {7, 7});
+  EXPECT_EQ(packing_conflict(*problem), "");
+  const auto full = nodes_with_parameters({4, 5, 1, 4}, {7, 7});
+  EXPECT_EQ(
+      packing_conflict(*full),
+      "the parameters of n1 (5 B), n0 (4 B), n3 (4 B) cannot be dealt out to devices with d0 7 "
+      "B, d1 7 B in any way");
+  const schedule::Placement together{std::vector<DeviceId>(4, DeviceId(0)),
+                                     std::vector<double>(4, 0.0)};
+  try {
+    make_feasible(*full, together, 1);
+    FAIL();
+  } catch (const InfeasibleError& error) {
+    EXPECT_NE(std::string(error.what()).find("none can: the parameters of n1 (5 B)"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+// Two nodes that may only go to d0 are in each other's way, whatever room d1 has.
+TEST(ParameterPacking, DevicesOfEqualRoomAreNotAlikeWhereNodesArePinned) {
+  graph::GraphBuilder builder;
+  for (const char* name : {"a", "b", "c"}) {
+    const NodeId node = builder.add_node({.name = name, .time = 1.0});
+    builder.connect(builder.add_tensor({.name = std::string(name) + ".w",
+                                        .role = graph::TensorRole::kParameter,
+                                        .bytes = name[0] == 'c' ? 5.0 : 4.0}),
+                    node);
+    if (name[0] == 'c') builder.constraints().pins.push_back({node, "d1"});
+  }
+  builder.constraints().memory = {{"d0", 8}, {"d1", 8}};
+  const auto problem = test::uniform_problem(std::move(builder).build(), 2, cost::LinkMode::kFree);
+  const auto packing = pack_parameters(*problem);
+  ASSERT_TRUE(packing);
+  EXPECT_EQ(*packing, (std::vector<DeviceId>{DeviceId(0), DeviceId(0), DeviceId(1)}));
 }
 
 // Devices are filled to the last byte, so that nothing but a perfect packing fits.
