@@ -212,9 +212,8 @@ AnnealingResult anneal(const Problem& problem, const PlaceRequest& request,
           ? std::numeric_limits<std::uint64_t>::max()
           : (request.max_evaluations - spent + chains.size() - 1) / chains.size();
   for (std::uint64_t meeting = 1;; ++meeting) {
-    parallel_for(chains.size(), request.threads, [&](std::size_t i) {
-      chains[i]->run(std::min(meeting * per_meeting, share));
-    });
+    parallel_for(chains.size(), request.threads,
+                 [&](std::size_t i) { chains[i]->run(std::min(meeting * per_meeting, share)); });
     std::uint64_t evaluations = spent;
     for (const auto& chain : chains) {
       evaluations += chain->evaluations();
