@@ -214,6 +214,29 @@ const tests = {
     });
   },
 
+  async 'groups are layers where the graph says which'() {
+    const tensor = (i) => `t${i}`;
+    const count = 6000;
+    writeFileSync(path('model.json'), JSON.stringify({
+      format: 'doppler.graph', version: 1,
+      tensors: Array.from({ length: count }, (_, i) => ({ name: tensor(i), transfer_time: 1e-4, bytes: 1000 })),
+      nodes: Array.from({ length: count }, (_, i) => ({
+        name: `op.${i}`, scope: `model/layers.${Math.floor(i / 60)}`, time: 1e-3,
+        inputs: i > 0 ? [tensor(i - 1)] : [], outputs: [tensor(i)],
+      })),
+    }));
+    dopp('place', 'model.json', '--devices', 'uniform:2', '--method', 'heft', '-o', 'model.heft.json');
+    dopp('report', 'model.heft.json', '-o', 'model.html');
+    await withReader({}, async (reader) => {
+      await reader.open('model.html');
+      const names = await reader.names();
+      assert.deepEqual(names, Array.from({ length: 100 }, (_, i) => `model/layers.${i}`));
+      await reader.page.getByText('6,000 nodes, drawn as 100 groups by layer').waitFor();
+      await reader.picture('layers');
+      reader.quiet('layers');
+    });
+  },
+
   async 'dark, several placements, paper, a telephone'() {
     dopp('graph', 'generate', 'llama-layer', '--devices', '4xA100', '-o', 'llama.json');
     dopp('place', 'llama.json', '--devices', '4xA100', '--method', 'heft', '-o', 'heft.json');
