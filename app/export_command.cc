@@ -34,7 +34,8 @@ void run(const ExportRequest& request) {
   ProgressLine progress("reading " + request.placement);
   std::vector<std::string> warnings;
   const SourcedPlacement placed =
-      PlacementSource(request.graph, request.machine).read(request.placement, warnings);
+      PlacementSource(request.graph, request.machine, PlacementSource::FileConstraints::kIgnored)
+          .read(request.placement, warnings);
   for (const std::string& warning : warnings) print_warning(warning);
   check_not_read(request.output, {placed.graph_path, placed.devices});
   progress.say("writing");

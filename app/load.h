@@ -3,11 +3,9 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "app/requests.h"
 #include "app/terminal.h"
-#include "doppler/api/doppler.h"
 #include "doppler/cost/problem.h"
 #include "doppler/study/subject_json.h"
 
@@ -17,9 +15,6 @@ struct Subject {
   std::shared_ptr<const cost::Problem> problem;
   study::GraphOrigin origin;
 };
-
-// Of the constraints file, where there is one.
-std::vector<api::FileRules> rules_of_files(const MachineOptions& machine);
 
 // Prints the notes of the graph's reader.
 Subject load_subject(const std::string& graph, const MachineOptions& machine,

@@ -57,7 +57,8 @@ CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& p
 
 void check_outputs(const std::vector<OutputFile>& outputs, bool json,
                    std::vector<std::string> inputs, const MachineOptions& machine) {
-  inputs.insert(inputs.end(), {machine.devices, machine.costs_file, machine.constraints_file});
+  inputs.insert(inputs.end(), {machine.devices, machine.costs_file});
+  for (const api::FileRules& rules : machine.rules_of_files) inputs.push_back(rules.file);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [option, path] = outputs[i];
     if (path.empty()) continue;
@@ -194,13 +195,16 @@ void add_constraints(CLI::App& app, MachineOptions& machine) {
         }
         rules.memory.push_back({devices, *parsed});
       });
-  app.add_option_function<std::string>(
+  app.add_option_function<std::vector<std::string>>(
          "--constraints",
-         [&machine](const std::string& file) {
-           machine.constraints_file = file;
-           machine.rules_of_file = cost::read_constraint_rules_json(file, read_file(file));
+         [&machine](const std::vector<std::string>& files) {
+           for (const std::string& file : files) {
+             machine.rules_of_files.push_back(
+                 {file, cost::read_constraint_rules_json(file, read_file(file))});
+           }
          },
          "A file with more of them")
+      ->allow_extra_args(false)
       ->check(not_empty())
       ->type_name("FILE")
       ->group(kGroup);

@@ -8,6 +8,7 @@
 #include "app/terminal.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
+#include "doppler/device/spec.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/study/describe.h"
 #include "doppler/study/simulate.h"
@@ -19,7 +20,7 @@ schedule::PlacementOrigin origin_of(const cost::Problem& problem, const std::str
   schedule::PlacementOrigin origin = schedule::origin_of(problem, graph, machine.devices);
   origin.graph_format = machine.load.format;
   origin.dimensions = machine.load.import.dimensions;
-  origin.constraints = machine.rules_of_file;
+  for (const api::FileRules& file : machine.rules_of_files) origin.constraints.add(file.rules);
   origin.constraints.add(machine.rules);
   return origin;
 }
@@ -41,6 +42,27 @@ void load_as_placed(const std::string& placement, const std::string& graph,
     load.format = origin.graph_format;
   }
   for (const auto& [name, size] : origin.dimensions) load.import.dimensions.emplace(name, size);
+}
+
+namespace {
+
+// Whether these devices (empty: its own) are those of the placement, however they are written.
+bool is_machine_of(const schedule::PlacementOrigin& origin, const std::string& devices) {
+  if (devices.empty() || devices == origin.devices) return true;
+  if (!origin.topology_hash || devices == api::kDevicesOfFile) return false;
+  return device::topology_from_spec(devices).hash() == *origin.topology_hash;
+}
+
+}  // namespace
+
+void constrain_as_placed(const std::string& placement, const schedule::PlacementOrigin& origin,
+                         MachineOptions& machine, std::vector<std::string>& warnings) {
+  if (origin.constraints.empty()) return;
+  if (is_machine_of(origin, machine.devices)) {
+    machine.rules_of_files.insert(machine.rules_of_files.begin(), {placement, origin.constraints});
+  } else {
+    warnings.push_back("the constraints of the placement are left out on other devices");
+  }
 }
 
 schedule::Placement read_placement(const std::string& path, const cost::Problem& problem,

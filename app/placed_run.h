@@ -24,6 +24,11 @@ schedule::PlacementOrigin origin_of(const cost::Problem& problem, const std::str
 void load_as_placed(const std::string& placement, const std::string& graph,
                     import::LoadOptions& load);
 
+// Adds the constraints that the placement was made with, before the others. On devices other than
+// its own they mean nothing, which `warnings` gets a line for.
+void constrain_as_placed(const std::string& placement, const schedule::PlacementOrigin& origin,
+                         MachineOptions& machine, std::vector<std::string>& warnings);
+
 // Throws InputError for a file that is no placement of this graph, InfeasibleError, with its name,
 // for one that breaks a constraint. One made for a graph of the same names but another hash gets a
 // warning, or an InputError where `same_graph`.

@@ -6,11 +6,11 @@
 #include <system_error>
 #include <utility>
 
-#include "app/load.h"
 #include "app/placed_run.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
+#include "doppler/place/feasible.h"
 
 namespace doppler::app {
 namespace {
@@ -71,20 +71,16 @@ SourcedPlacement PlacementSource::read(const std::string& path,
   }
   import::LoadOptions& load = sourced.load = machine_.load;
   load_as_placed(path, sourced.graph_path, load);
-  const bool same_devices = machine_.devices.empty() || machine_.devices == origin.devices;
-  const bool constrained = constraints_ == FileConstraints::kHold && !origin.constraints.empty();
-  if (constrained && !same_devices) {
-    warnings.push_back("the constraints of the placement are left out on other devices");
-  }
-  std::vector<api::FileRules> rules = rules_of_files(machine_);
-  if (constrained && same_devices) rules.insert(rules.begin(), {path, origin.constraints});
+  MachineOptions machine = machine_;
+  if (constraints_ == FileConstraints::kHold) constrain_as_placed(path, origin, machine, warnings);
+  const bool constrained = machine.rules_of_files.size() > machine_.rules_of_files.size();
   const Key key{sourced.graph_path,
                 load.format,
                 load.import.dimensions,
                 sourced.devices,
                 options.links ? static_cast<int>(*options.links) : -1,
                 static_cast<int>(options.costs),
-                constrained && same_devices ? path : std::string()};
+                constrained ? path : std::string()};
   api::LoadedProblem& loaded = problems_[key];
   if (!loaded.problem) {
     // What the graph's reader has to say was said when it was placed.
@@ -93,12 +89,18 @@ SourcedPlacement PlacementSource::read(const std::string& path,
                                 .options = options,
                                 .costs = machine_.costs_file,
                                 .load = load,
-                                .rules_of_files = std::move(rules),
+                                .rules_of_files = std::move(machine.rules_of_files),
                                 .rules = machine_.rules});
   }
   sourced.problem = loaded.problem;
   sourced.demanded = loaded.demanded;
   sourced.placement = read_placement(path, *sourced.problem, warnings);
+  if (sourced.problem->memory_can_bind()) {
+    place::FitGauge gauge(*sourced.problem);
+    if (!gauge.fits(sourced.placement)) {
+      warnings.push_back("the placement does not fit in memory: " + gauge.explain());
+    }
+  }
   return sourced;
 }
 

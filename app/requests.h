@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "doppler/api/doppler.h"
 #include "doppler/cost/constraint_rules.h"
 #include "doppler/cost/problem.h"
 #include "doppler/import/import.h"
@@ -34,9 +35,8 @@ struct MachineOptions {
   cost::ProblemOptions problem;
   std::string costs_file;  // measured; empty: none
   import::LoadOptions load;
-  cost::ConstraintRules rules;
-  std::string constraints_file;  // empty: none
-  cost::ConstraintRules rules_of_file;
+  std::vector<api::FileRules> rules_of_files;
+  cost::ConstraintRules rules;  // come after those of files
 };
 
 struct SearchOptions {

@@ -40,12 +40,12 @@ std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std:
 // As devices: those that the graph's own file brings, with their limits.
 inline constexpr std::string_view kDevicesOfFile = "file";
 
-// A problem in files.
 // What a file demands of placements (docs/formats/constraints.md); errors name the file.
 struct FileRules {
   std::string file;
   cost::ConstraintRules rules;
 };
+// A problem in files.
 struct ProblemSource {
   std::string graph;    // a file of any format that we read
   std::string devices;  // as above, or kDevicesOfFile

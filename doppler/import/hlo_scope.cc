@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "doppler/base/utf8.h"
 #include "doppler/import/hlo_words.h"
 
 namespace doppler::import {
@@ -27,6 +28,9 @@ constexpr std::string_view kCalls[] = {"while",
                                        "custom_vjp_call",
                                        "custom_vjp_call_jaxpr",
                                        "pjit"};
+
+// Bytes of one name that count, and of calls around it: every instruction inside gets them.
+constexpr std::size_t kLongestName = 1000;
 
 // Up to the first slash outside parentheses.
 std::string_view first_part(std::string_view name) {
@@ -63,7 +67,8 @@ std::string_view hlo_op_name(const HloInstruction& instruction) {
   text.remove_prefix(at + kKey.size());
   std::size_t end = 0;
   while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2u : 1u;
-  return text.substr(0, std::min(end, text.size()));
+  text = text.substr(0, std::min(end, text.size()));
+  return text.substr(0, valid_utf8_prefix(text.substr(0, kLongestName)));
 }
 
 std::string_view hlo_op_name(const HloComputation& computation) {
@@ -77,6 +82,7 @@ std::string_view hlo_op_name(const HloComputation& computation) {
 std::string hlo_op_name_in_call(std::string_view call, std::string_view name) {
   if (call.empty() || name.empty()) return std::string(name.empty() ? call : name);
   if (first_part(call) == first_part(name)) return std::string(name);
+  if (call.size() > kLongestName) return std::string(call);
   return std::string(call).append("/").append(name);
 }
 
@@ -85,7 +91,8 @@ std::string hlo_scope(std::string_view op_name) {
   op_name = without_program(op_name.substr(0, op_name.find(';')));
   std::string scope, part;
   bool backward = false, in_loop = false;
-  std::string open;  // closing brackets to come; '-' for those of transformations
+  std::string open;        // closing brackets to come; '-' for those of transformations
+  std::size_t around = 0;  // of them, those of the part itself
   const auto end_part = [&] {
     const bool of_loop = in_loop && (part == "body" || part == "cond");
     if (part.starts_with("branch_") && part.ends_with("_fun")) {  // in "cond"
@@ -104,7 +111,7 @@ std::string hlo_scope(std::string_view op_name) {
   };
   for (const char c : op_name) {
     if (c == '\\') continue;  // before quotes
-    if (c == '/' && open.find_first_not_of('-') == std::string::npos) {
+    if (c == '/' && around == 0) {
       end_part();
     } else if (c == '(' && is_in(part, kTransforms)) {
       backward |= part == "transpose";
@@ -113,8 +120,13 @@ std::string hlo_scope(std::string_view op_name) {
     } else if (c == ')' && open.ends_with('-')) {
       open.pop_back();
     } else {
-      if (c == '(' || c == '[') open.push_back(c == '(' ? ')' : ']');
-      if ((c == ')' || c == ']') && open.ends_with(c)) open.pop_back();
+      if (c == '(' || c == '[') {
+        open.push_back(c == '(' ? ')' : ']');
+        ++around;
+      } else if ((c == ')' || c == ']') && open.ends_with(c)) {
+        open.pop_back();
+        --around;
+      }
       part.push_back(c);
     }
   }

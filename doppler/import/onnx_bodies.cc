@@ -13,7 +13,6 @@ namespace {
 constexpr int kMaxDepth = 32;                   // of bodies and functions in each other
 constexpr double kMaxWalkedRounds = 64.0;       // of a loop that is walked round by round
 constexpr std::size_t kMaxWalkedNodes = 2'000;  // in its body
-constexpr std::size_t kMaxItems = 65'536;       // of a sequence that a loop fills
 constexpr std::size_t kMaxOperation = 50;       // nodes of a function that still is one operation
 constexpr std::size_t kMaxReplaced = 500'000;   // nodes, behind which functions are one
 
@@ -40,7 +39,8 @@ std::size_t scan_axis(const OnnxNode& node, std::string_view name, std::size_t i
 void grow(OnnxFacts& after, const OnnxFacts& before, double rounds) {
   if (!after.items || !before.items || after.items->size() <= before.items->size()) return;
   const double added = static_cast<double>(after.items->size() - before.items->size()) * rounds;
-  const double room = static_cast<double>(kMaxItems) - static_cast<double>(after.items->size());
+  const double room =
+      static_cast<double>(OnnxFacts::kMaxItems) - static_cast<double>(after.items->size());
   const OnnxShape last = after.items->back();
   after.items->insert(after.items->end(),
                       static_cast<std::size_t>(std::clamp(added, 0.0, std::max(room, 0.0))), last);

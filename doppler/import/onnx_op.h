@@ -30,6 +30,8 @@ struct OnnxFacts {
   bool constant = false;      // does not depend on the inputs, whether or not the data is known
   double stored_bytes = 0.0;  // of sparse or packed constants, or 0: as shape and type say
   // The shapes of a sequence's tensors, where they are known; `shape` is that of any one then.
+  // Every value keeps its own, so that longer ones are not followed.
+  static constexpr std::size_t kMaxItems = 1024;
   std::optional<std::vector<OnnxShape>> items = std::nullopt;
 
   double elements() const { return shape ? onnx_elements(*shape) : 0.0; }

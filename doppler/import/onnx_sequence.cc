@@ -7,8 +7,6 @@
 namespace doppler::import {
 namespace {
 
-constexpr std::size_t kMaxItems = 65'536;
-
 using Items = std::vector<OnnxShape>;
 
 // A sequence of these tensors. REQUIRES: the type of the output is set.
@@ -55,7 +53,7 @@ void sequence_insert(OnnxOp& op) {
   op.flops = 0.0;
   op.bytes_read = op.bytes_written = op.input(1).bytes();
   const auto& old = op.input(0).items;
-  if (!old || op.shape(1) == nullptr || old->size() >= kMaxItems) return;
+  if (!old || op.shape(1) == nullptr || old->size() >= OnnxFacts::kMaxItems) return;
   Items items = *old;
   // Where the place is not known, the end is as good.
   const std::size_t at =
@@ -111,7 +109,7 @@ void split_to_sequence(OnnxOp& op) {
   const std::int64_t total = (*x)[*axis];
   const std::int64_t count =
       listed ? static_cast<std::int64_t>(sizes->size()) : (total + chunk - 1) / chunk;
-  if (count > static_cast<std::int64_t>(kMaxItems)) return;
+  if (count > static_cast<std::int64_t>(OnnxFacts::kMaxItems)) return;
   Items items;
   for (std::int64_t i = 0; i < count; ++i) {
     OnnxShape item = *x;

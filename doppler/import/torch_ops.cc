@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "doppler/base/utf8.h"
+
 namespace doppler::import {
 namespace {
 
@@ -82,6 +84,8 @@ bool torch_is_operator(std::string_view name) {
 
 std::string_view torch_scope_part(std::string_view name) {
   constexpr std::string_view kModule = "nn.Module: ";
+  constexpr std::size_t kLongest = 200;  // every operator inside gets it
+  if (name.size() > kLongest) name = name.substr(0, valid_utf8_prefix(name.substr(0, kLongest)));
   if (name.starts_with(kModule)) return name.substr(kModule.size());
   const bool empty = name.starts_with("[pytorch|") || name.starts_with("ProfilerStep") ||
                      contains(name, "::") || contains(name, "Backward");

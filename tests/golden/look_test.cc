@@ -138,6 +138,9 @@ TEST_F(Look, PlacementsKeepTheirConstraints) {
   ASSERT_EQ(explained.exit_code, 0) << explained.err;
   const Outcome free = files_.dopp("explain fan.json split.json c");
   EXPECT_NE(explained.out, free.out);
+  const Outcome limited = files_.dopp("explain fan.json pinned.json c --memory d*=1");
+  EXPECT_EQ(limited.exit_code, 0) << limited.err;
+  EXPECT_THAT(limited.err, HasSubstr("the placement does not fit in memory: d0 needs 8 B"));
   // A comparison asks only what each placement gives.
   const Outcome diff = files_.dopp("diff pinned.json together.json");
   EXPECT_EQ(diff.exit_code, 0) << diff.err;
@@ -147,6 +150,21 @@ TEST_F(Look, PlacementsKeepTheirConstraints) {
       files_.dopp("whatif fan.json pinned.json --devices uniform:3 --evaluations 100");
   EXPECT_EQ(elsewhere.exit_code, 0) << elsewhere.err;
   EXPECT_THAT(elsewhere.err, HasSubstr("constraints of the placement are left out"));
+}
+
+// The same machine by another name is the same.
+TEST_F(Look, ConstraintsHoldOnTheSameMachine) {
+  files_.write("machine.json", files_.dopp("devices show 2xA100 --json").out);
+  files_.dopp("graph generate random --family fft --nodes 9 -o g.json");
+  const Outcome placed =
+      files_.dopp("place g.json --devices 2xA100 --method heft --pin *=gpu1 -o p.json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  const Outcome same =
+      files_.dopp("whatif g.json p.json --evaluations 50 --devices ./machine.json");
+  EXPECT_EQ(same.exit_code, 0) << same.err;
+  EXPECT_THAT(same.err, Not(HasSubstr("left out")));
+  EXPECT_THAT(files_.dopp("whatif g.json p.json --evaluations 50 --devices 2xV100").err,
+              HasSubstr("left out"));
 }
 
 TEST_F(Look, WhatIfRefusals) {

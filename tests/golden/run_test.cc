@@ -135,6 +135,23 @@ TEST(Run, MigratesToTheDevicesThatAreLeft) {
   }
 }
 
+// What is placed anew obeys what the placement was made to obey: nothing goes to gpu3.
+TEST(Run, MigratingKeepsConstraints) {
+  const Workspace files;
+  make_graph(files);
+  ASSERT_EQ(files
+                .dopp("place ffnn.json --devices 4xP100 --method round-robin --forbid *=gpu3"
+                      " -o p.json")
+                .exit_code,
+            0);
+  const Outcome run = files.dopp(
+      "run ffnn.json p.json --engine emulated --devices 4xP100 --time-scale 10000"
+      " --lose gpu0@5e-6 --on-failure migrate --runs 1 --json");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(R"("lost": [)"));
+  EXPECT_THAT(run.out, HasSubstr(R"("gpu3": 0})"));
+}
+
 // Runs after the one that lost a device do without it: they alone are summed up, and predicted.
 TEST(Run, TheRunThatLostADeviceIsNotSummedUp) {
   const Workspace files;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
 #include "doppler/graph/graph.h"
@@ -70,6 +71,16 @@ TEST(HloScope, NamesInCalls) {
   EXPECT_EQ(hlo_op_name_in_call("jit(f)/relu", ""), "jit(f)/relu");
   EXPECT_EQ(hlo_op_name_in_call("jit(f)/relu", "max"), "jit(f)/relu/max");
   EXPECT_EQ(hlo_op_name_in_call("jit(f)/relu", "jit(f)/relu/max"), "jit(f)/relu/max");
+}
+
+// Every instruction inside gets the name, so that a file of megabytes could fill the memory.
+TEST(HloScope, NamesAreBounded) {
+  std::string deep;
+  for (int i = 0; i < 60'000; ++i) deep += "x/";
+  EXPECT_LE(hlo_op_name_in_call(hlo_op_name_in_call(deep, "a/b"), "c/d").size(), deep.size());
+  std::string brackets;
+  for (int i = 0; i < 60'000; ++i) brackets += "jvp(";
+  EXPECT_EQ(hlo_scope(brackets + deep).substr(0, 4), "x/x/");
 }
 
 }  // namespace
