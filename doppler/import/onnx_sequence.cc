@@ -105,8 +105,9 @@ void split_to_sequence(OnnxOp& op) {
   const auto sizes = op.integers(1);
   if (!axis || (op.has_input(1) && (!sizes || sizes->empty()))) return;
   const bool listed = sizes && op.shape(1) != nullptr && !op.shape(1)->empty();
-  const std::int64_t chunk = sizes ? std::max<std::int64_t>(sizes->front(), 1) : 1;
   const std::int64_t total = (*x)[*axis];
+  const std::int64_t chunk =
+      sizes ? std::clamp<std::int64_t>(sizes->front(), 1, std::max<std::int64_t>(total, 1)) : 1;
   const std::int64_t count =
       listed ? static_cast<std::int64_t>(sizes->size()) : (total + chunk - 1) / chunk;
   if (count > static_cast<std::int64_t>(OnnxFacts::kMaxItems)) return;

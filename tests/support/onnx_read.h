@@ -11,6 +11,7 @@
 #include "doppler/import/onnx.h"
 #include "support/errors.h"
 #include "support/onnx_bytes.h"
+#include "support/read_graph.h"
 
 namespace doppler::test::onnx {
 
@@ -25,20 +26,10 @@ inline std::string error_in(const std::string& bytes_of_model) {
   return error_of([&] { read(bytes_of_model); });
 }
 inline NodeId find(const graph::Graph& graph, std::string_view name) {
-  const auto found = graph.find_node(name);
-  EXPECT_TRUE(found) << name;
-  return found.value_or(NodeId(0));
+  return test::node(graph, name);  // `node` makes one of a model here
 }
-inline double result_bytes(const graph::Graph& graph, std::string_view name, std::size_t i = 0) {
-  return graph.bytes(graph.outputs(find(graph, name))[i]).value();
-}
-inline std::vector<std::string> names(const graph::Graph& graph) {
-  std::vector<std::string> all;
-  for (std::size_t v = 0; v < graph.node_count(); ++v) {
-    all.emplace_back(graph.node_name(NodeId::of(v)));
-  }
-  return all;
-}
+using test::names;
+using test::result_bytes;
 
 // One operator on float inputs of the given shapes, and a reader of its result; opset 13.
 inline graph::Graph graph_of(std::string_view op, const std::vector<Sizes>& shapes,

@@ -6,21 +6,18 @@
 
 #include "doppler/graph/graph.h"
 #include "doppler/import/hlo.h"
+#include "support/read_graph.h"
 
 namespace doppler::import {
 namespace {
 
+using test::node;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
 Imported read(std::string_view text) {
   return read_hlo("m.hlo", text, {});
-}
-NodeId node(const graph::Graph& graph, std::string_view name) {
-  const auto found = graph.find_node(name);
-  EXPECT_TRUE(found) << name;
-  return found.value_or(NodeId(0));
 }
 
 // New rows of a cache, and the gradient of a table, which starts as zeros.

@@ -6,11 +6,14 @@
 
 #include "doppler/graph/graph.h"
 #include "support/errors.h"
+#include "support/read_graph.h"
 
 namespace doppler::import {
 namespace {
 
 using test::error_of;
+using test::names;
+using test::node;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -21,18 +24,6 @@ Imported read(std::string_view text) {
 }
 std::string error_in(std::string_view text) {
   return error_of([&] { read(text); });
-}
-NodeId node(const graph::Graph& graph, std::string_view name) {
-  const auto found = graph.find_node(name);
-  EXPECT_TRUE(found) << name;
-  return found.value_or(NodeId(0));
-}
-std::vector<std::string> names(const graph::Graph& graph) {
-  std::vector<std::string> all;
-  for (std::size_t v = 0; v < graph.node_count(); ++v) {
-    all.emplace_back(graph.node_name(NodeId::of(v)));
-  }
-  return all;
 }
 
 TEST(Hlo, DotAndPlumbing) {

@@ -7,10 +7,12 @@
 #include "doppler/import/ncnn.h"
 #include "doppler/import/ncnn_expression.h"
 #include "support/errors.h"
+#include "support/read_graph.h"
 
 namespace doppler::import {
 namespace {
 
+using test::node;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -19,11 +21,6 @@ using testing::Optional;
 
 Imported read(std::string_view text) {
   return read_ncnn("net.param", text, {});
-}
-NodeId node(const graph::Graph& graph, std::string_view name) {
-  const auto found = graph.find_node(name);
-  EXPECT_TRUE(found) << name;
-  return found.value_or(NodeId(0));
 }
 double elements(const graph::Graph& graph, std::string_view name, std::size_t i = 0) {
   return graph.bytes(graph.outputs(node(graph, name))[i]).value() / 4.0;

@@ -5,11 +5,14 @@
 
 #include "doppler/graph/graph.h"
 #include "support/errors.h"
+#include "support/read_graph.h"
 
 namespace doppler::import {
 namespace {
 
 using test::error_of;
+using test::node;
+using test::result_bytes;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -19,14 +22,6 @@ Imported read(std::string_view text, const ImportOptions& options = {}) {
 }
 std::string error_in(std::string_view text) {
   return error_of([&] { read(text); });
-}
-NodeId node(const graph::Graph& graph, std::string_view name) {
-  const auto found = graph.find_node(name);
-  EXPECT_TRUE(found) << name;
-  return found.value_or(NodeId(0));
-}
-double result_bytes(const graph::Graph& graph, std::string_view name, std::size_t i = 0) {
-  return graph.bytes(graph.outputs(node(graph, name))[i]).value();
 }
 
 constexpr std::string_view kSmallNet = R"(7767517
