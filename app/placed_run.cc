@@ -25,10 +25,12 @@ schedule::PlacementOrigin origin_of(const cost::Problem& problem, const std::str
   return origin;
 }
 
-void load_as_placed(const std::string& placement, const std::string& graph,
-                    import::LoadOptions& load) {
-  const schedule::PlacementOrigin origin =
-      schedule::read_placement_origin(placement, read_file(placement));
+schedule::PlacementOrigin read_origin(const std::string& placement) {
+  return schedule::read_placement_origin(placement, read_file(placement));
+}
+
+void load_as_placed(const std::string& placement, const schedule::PlacementOrigin& origin,
+                    const std::string& graph, import::LoadOptions& load) {
   const auto file_name = [](const std::string& path) {
     return std::filesystem::path(path).filename();
   };

@@ -18,11 +18,14 @@ namespace doppler::app {
 schedule::PlacementOrigin origin_of(const cost::Problem& problem, const std::string& graph,
                                     const MachineOptions& machine);
 
+// What a placement file was made for. Throws InputError for a file that is no placement.
+schedule::PlacementOrigin read_origin(const std::string& placement);
+
 // Completes how a graph is read: as it was when it was placed, where nothing else is said. The
-// format counts for a file of the same name only. Throws InputError for a file that is no
-// placement.
-void load_as_placed(const std::string& placement, const std::string& graph,
-                    import::LoadOptions& load);
+// format counts for a file of the same name only. Throws InputError, with the placement's name,
+// where it is none that is known.
+void load_as_placed(const std::string& placement, const schedule::PlacementOrigin& origin,
+                    const std::string& graph, import::LoadOptions& load);
 
 // Adds the constraints that the placement was made with, before the others. On devices other than
 // its own they mean nothing, which `warnings` gets a line for.

@@ -45,7 +45,7 @@ PlacementSource::PlacementSource(std::string graph, MachineOptions machine,
 SourcedPlacement PlacementSource::read(const std::string& path,
                                        std::vector<std::string>& warnings) {
   SourcedPlacement sourced;
-  sourced.origin = schedule::read_placement_origin(path, read_file(path));
+  sourced.origin = read_origin(path);
   const schedule::PlacementOrigin& origin = sourced.origin;
   if (graph_.empty() && origin.graph.empty()) {
     throw InputError(fmt::format("{}: does not say which graph it is for: name the graph", path));
@@ -70,7 +70,7 @@ SourcedPlacement PlacementSource::read(const std::string& path,
     }
   }
   import::LoadOptions& load = sourced.load = machine_.load;
-  load_as_placed(path, sourced.graph_path, load);
+  load_as_placed(path, origin, sourced.graph_path, load);
   MachineOptions machine = machine_;
   if (constraints_ == FileConstraints::kHold) constrain_as_placed(path, origin, machine, warnings);
   const bool constrained = machine.rules_of_files.size() > machine_.rules_of_files.size();

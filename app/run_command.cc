@@ -11,7 +11,6 @@
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
-#include "doppler/base/file.h"
 #include "doppler/cost/measured_costs_json.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/study/execute.h"
@@ -53,13 +52,12 @@ void run(const RunRequest& given) {
   ProgressLine progress("reading " + request.graph);
   std::vector<std::string> warnings;
   if (!request.placement.empty()) {
-    load_as_placed(request.placement, request.graph, request.machine.load);
-  }
-  // What is placed anew after a loss obeys what the placement obeyed.
-  if (!request.placement.empty() && request.on_failure == "migrate") {
-    const auto made_for =
-        schedule::read_placement_origin(request.placement, read_file(request.placement));
-    constrain_as_placed(request.placement, made_for, request.machine, warnings);
+    const schedule::PlacementOrigin made_for = read_origin(request.placement);
+    load_as_placed(request.placement, made_for, request.graph, request.machine.load);
+    // What is placed anew after a loss obeys what the placement obeyed.
+    if (request.on_failure == "migrate") {
+      constrain_as_placed(request.placement, made_for, request.machine, warnings);
+    }
   }
   const auto [problem, origin] = load_subject(request.graph, request.machine, progress);
   if (request.placement.empty()) progress.say("placing");

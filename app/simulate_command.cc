@@ -28,7 +28,7 @@ void run(const SimulateRequest& request) {
   check_output(request.trace);
   ProgressLine progress("reading " + request.graph);
   MachineOptions machine = request.machine;
-  load_as_placed(request.placement, request.graph, machine.load);
+  load_as_placed(request.placement, read_origin(request.placement), request.graph, machine.load);
   const auto [problem, origin] = load_subject(request.graph, machine, progress);
   std::vector<std::string> warnings;
   const schedule::Placement placement = read_placement(request.placement, *problem, warnings);
