@@ -8,12 +8,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/text_position.h"
 #include "doppler/import/model_defaults.h"
 #include "doppler/import/model_graph.h"
+#include "doppler/import/ncnn_expression.h"
 #include "doppler/import/ncnn_layers.h"
 #include "doppler/import/ncnn_param.h"
 #include "doppler/import/ncnn_rules.h"
@@ -22,6 +24,18 @@ namespace doppler::import {
 namespace {
 
 constexpr double kBytesPerElement = 4.0;  // weights and blobs in single precision
+
+// Parameters that hold sizes as expressions.
+constexpr std::pair<std::string_view, int> kExpressions[] = {
+    {"Reshape", 6}, {"Interp", 9}, {"Crop", 19}, {"Crop", 20}, {"Crop", 21}};
+
+bool has_unreadable_sizes(const NcnnLayer& layer, NcnnInputs inputs) {
+  return std::any_of(std::begin(kExpressions), std::end(kExpressions), [&](const auto& expression) {
+    const auto& [type, id] = expression;
+    return layer.type == type && !layer.params.text(id).empty() &&
+           !ncnn_evaluate(layer.params.text(id), inputs);
+  });
+}
 
 class NcnnReader {
  public:
@@ -102,6 +116,7 @@ class NcnnReader {
     trained_.assign(model_.blobs.size(), false);
     guessed_.clear();
     misfit_.reset();
+    unreadable_sizes_.clear();
     for (const NcnnLayer& layer : model_.layers) {
       if (layer.outputs.empty()) continue;
       const NcnnKind kind = ncnn_kind(layer.type);
@@ -122,6 +137,7 @@ class NcnnReader {
             kind == NcnnKind::kMemory || (kind == NcnnKind::kView && trained_[layer.inputs[0]]);
         if (kind == NcnnKind::kInput) complete(blob, shapes_[blob]);
       }
+      if (has_unreadable_sizes(layer, inputs)) unreadable_sizes_.push_back(layer.name);
       if (layer.type != "Reshape" || misfit_) continue;
       const double asked = outputs[0].elements(), got = inputs[0].elements();
       if (asked != got && asked > 0.0 && got > 0.0) misfit_ = {layer.name, asked, got};
@@ -238,6 +254,12 @@ class NcnnReader {
                       "set with --dim",
                       misfit_->layer, misfit_->got, misfit_->asked));
     }
+    if (!unreadable_sizes_.empty()) {
+      lines.push_back(
+          fmt::format("sizes of {} layers, the first '{}', are no expressions of their "
+                      "inputs' sizes: not counted",
+                      unreadable_sizes_.size(), unreadable_sizes_.front()));
+    }
     for (const auto& [name, size] : options_.dimensions) {
       if (!bound_.contains(name)) {
         lines.push_back(fmt::format("--dim {}={}: the model has no such input size", name, size));
@@ -275,6 +297,7 @@ class NcnnReader {
     double asked, got;
   };
   std::optional<Misfit> misfit_;
+  std::vector<std::string_view> unreadable_sizes_;  // of layers
   std::map<std::string, std::size_t> unknown_types_;
   std::size_t views_ = 0;
   std::size_t unread_ = 0;     // layers

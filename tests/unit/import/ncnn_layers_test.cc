@@ -1,5 +1,6 @@
 #include "doppler/import/ncnn_layers.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -267,6 +268,17 @@ TEST(NcnnLayers, GraphsOfPnnxAreRefused) {
     const std::string text = std::string("7767517\n2 2\nInput i 0 1 0\n") + line + "\n";
     EXPECT_THAT(test::error_of([&] { read(text); }), HasSubstr("this is pnnx's own graph")) << line;
   }
+}
+
+TEST(NcnnLayers, ExpressionsThatCannotBeReadAreNoted) {
+  const auto notes = [](const char* sizes) {
+    return read(fmt::format("7767517\n3 3\nInput in 0 1 in 0=8 1=8 2=4\n"
+                            "Reshape r 1 1 in a 6=\"{}\"\nReLU relu 1 1 a b\n",
+                            sizes))
+        .notes;
+  };
+  EXPECT_THAT(notes("64,1w"), Contains(HasSubstr("sizes of 1 layers, the first 'r'")));
+  EXPECT_THAT(notes("64,0c"), Not(Contains(HasSubstr("sizes of"))));
 }
 
 }  // namespace
