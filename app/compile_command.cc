@@ -12,8 +12,8 @@
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/study/plan_report.h"
-#include "doppler/tra/workloads.h"
+#include "doppler/render/plan_text.h"
+#include "doppler/tra/language/workloads.h"
 
 namespace doppler::app {
 namespace {
@@ -31,8 +31,8 @@ bool has_figures(const device::Topology& topology) {
   return true;
 }
 
-study::FoundPlan planned(const tra::Program& program, const CompileOptions& options,
-                         const std::shared_ptr<const device::Topology>& topology) {
+compile::FoundPlan planned(const tra::Program& program, const CompileOptions& options,
+                           const std::shared_ptr<const device::Topology>& topology) {
   api::CompileOptions settings{.train = options.train};
   if (!options.parts.empty()) settings.parts = options.parts;
   if (options.optimizer) settings.optimizer = *options.optimizer;
@@ -47,7 +47,7 @@ void compile(const tra::Program& program, const std::string& source, const Compi
     if (options.optimizer) print_warning("--optimizer means nothing without --train");
     if (options.rate) print_warning("--rate means nothing without --train");
   }
-  const import::Format format = output_format(output);
+  const formats::Format format = output_format(output);
   const auto topology = topology_for(options);
   if (!has_figures(*topology)) {
     print_warning(
@@ -56,7 +56,7 @@ void compile(const tra::Program& program, const std::string& source, const Compi
                     options.devices));
   }
   ProgressLine progress("compiling " + program.name);
-  const study::FoundPlan found = [&] {
+  const compile::FoundPlan found = [&] {
     try {
       return planned(program, options, topology);
     } catch (const InputError& error) {
@@ -69,10 +69,10 @@ void compile(const tra::Program& program, const std::string& source, const Compi
   if (options.explain && output.json) {
     add_plan = [&](JsonWriter& json) {
       json.key("plan");
-      study::write_plan(json, found);
+      render::write_plan(json, found);
     };
   } else if (options.explain) {
-    const std::string text = study::plan_text(found);
+    const std::string text = render::plan_text(found);
     progress.finish();
     output.file == kStandardOutput ? print_beside(text) : print(text);
   }

@@ -12,9 +12,9 @@
 #include "doppler/device/spec.h"
 #include "doppler/device/topology_json.h"
 #include "doppler/exec/probe.h"
-#include "doppler/report/wrap.h"
-#include "doppler/study/probe_report.h"
-#include "doppler/study/topology_report.h"
+#include "doppler/render/probe_text.h"
+#include "doppler/render/topology_text.h"
+#include "doppler/render/wrap.h"
 
 namespace doppler::app {
 
@@ -34,14 +34,14 @@ void run(const DevicesListRequest& request) {
   }
   std::string text = "Any number of devices works; these are examples.\n\n";
   for (const device::PresetExample& preset : presets) {
-    text += report::wrap(fmt::format("{:<14} ", preset.spec), preset.description);
+    text += render::wrap(fmt::format("{:<14} ", preset.spec), preset.description);
   }
   print(text + "\nFILE.json      a topology file (docs/formats/topology.md)\n");
 }
 
 void run(const DevicesShowRequest& request) {
   const device::Topology topology = device::topology_from_spec(request.devices);
-  print(request.json ? device::write_topology_json(topology) : study::topology_text(topology));
+  print(request.json ? device::write_topology_json(topology) : render::topology_text(topology));
 }
 
 void run(const DevicesProbeRequest& request) {
@@ -67,7 +67,7 @@ void run(const DevicesProbeRequest& request) {
   line.finish();
   write_output(file, device::write_topology_json(device::Topology(result.topology)));
   if (file == kStandardOutput) return;
-  print(request.json ? study::probe_json(result, file) : study::probe_text(result, file));
+  print(request.json ? render::probe_json(result, file) : render::probe_text(result, file));
 }
 
 }  // namespace doppler::app

@@ -6,8 +6,8 @@
 #include "app/placement_source.h"
 #include "app/terminal.h"
 #include "doppler/base/error.h"
-#include "doppler/study/describe.h"
-#include "doppler/study/placement_diff.h"
+#include "doppler/render/analysis_text.h"
+#include "doppler/render/problem_text.h"
 
 namespace doppler::app {
 
@@ -20,14 +20,14 @@ void run(const DiffRequest& request) {
   // Both are judged on the graph and machine of the first, whatever each was made to obey.
   const schedule::Placement after = read_placement(request.after, *before.problem, warnings);
   progress.say("simulating");
-  const study::PlacementDiff diff =
-      study::diff_placements(*before.problem, before.placement, after);
+  const analysis::PlacementDiff diff =
+      analysis::diff_placements(*before.problem, before.placement, after);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
-  print(request.json ? study::diff_json(*before.problem, before.graph_path,
-                                        {request.before, request.after}, diff)
-                     : study::describe_problem(*before.problem, before.graph_path) + "\n" +
-                           study::diff_text(*before.problem, diff));
+  print(request.json ? render::diff_json(*before.problem, before.graph_path,
+                                         {request.before, request.after}, diff)
+                     : render::describe_problem(*before.problem, before.graph_path) + "\n" +
+                           render::diff_text(*before.problem, diff));
 }
 
 }  // namespace doppler::app

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "app/option_kinds.h"
-#include "doppler/exec/pace.h"
-#include "doppler/study/execute.h"
+#include "doppler/exec/duration_model.h"
+#include "doppler/exec/execute.h"
 
 namespace doppler::app {
 
-inline const std::map<std::string, study::EngineClock> kClocks = {
-    {"wall", study::EngineClock::kWall}, {"virtual", study::EngineClock::kVirtual}};
+inline const std::map<std::string, exec::EngineClock> kClocks = {
+    {"wall", exec::EngineClock::kWall}, {"virtual", exec::EngineClock::kVirtual}};
 
 // What runs a graph; `settings` has a machine, a clock and a time scale.
 template <class Settings>
@@ -20,8 +20,8 @@ CLI::Option* add_engine(CLI::App& app, Settings& settings) {
                                        "This machine's cores, or any devices by sleeping")
                             ->check(CLI::IsMember(exec::backend_names()))
                             ->type_name("threads|emulated");
-  add_choice<study::EngineClock>(
-      app, "--clock", kClocks, [&settings](study::EngineClock c) { settings.clock = c; },
+  add_choice<exec::EngineClock>(
+      app, "--clock", kClocks, [&settings](exec::EngineClock c) { settings.clock = c; },
       "Of the emulated engine: real time, or jumps from event to event (default wall)",
       "wall|virtual");
   add_number<double>(

@@ -11,7 +11,7 @@ namespace {
 constexpr int kMaxPlacements = 10'000;
 
 // "cpu1@0.02": a device and when it is lost.
-void add_losses(CLI::App& app, std::vector<study::DeviceLoss>& losses) {
+void add_losses(CLI::App& app, std::vector<exec::DeviceLoss>& losses) {
   app.add_option_function<std::vector<std::string>>(
          "--lose",
          [&losses](const std::vector<std::string>& texts) {
@@ -51,7 +51,7 @@ void add_run(CommandLine& line) {
         request->execute.profile = !request->profile.empty();
         return *request;
       });
-  study::ExecuteSettings& execute = request->execute;
+  exec::ExecuteSettings& execute = request->execute;
   run->add_option("GRAPH", request->graph, "Graph file")->required();
   run->add_option("PLACEMENT", request->placement, "Placement file (default: places first)");
   add_engine(*run, execute)->required();
@@ -98,8 +98,8 @@ void add_fidelity(CommandLine& line) {
                                request->json, {request->graph}, request->machine);
                  return *request;
                });
-  study::FidelitySettings& settings = request->fidelity;
-  study::SampleSettings& sample = settings.sample;
+  analysis::FidelitySettings& settings = request->fidelity;
+  analysis::SampleSettings& sample = settings.sample;
   fidelity->add_option("GRAPH", request->graph, "Graph file")->required();
   add_engine(*fidelity, settings)->required();
   add_machine(*fidelity, request->machine);

@@ -2,8 +2,8 @@
 #include "app/commands.h"
 #include "app/placement_source.h"
 #include "app/terminal.h"
-#include "doppler/study/describe.h"
-#include "doppler/study/explain_node.h"
+#include "doppler/render/analysis_text.h"
+#include "doppler/render/problem_text.h"
 
 namespace doppler::app {
 
@@ -13,14 +13,15 @@ void run(const ExplainRequest& request) {
   const SourcedPlacement sourced =
       PlacementSource(request.graph, request.machine).read(request.placement, warnings);
   const cost::Problem& problem = *sourced.problem;
-  const NodeId node = study::find_node(problem.graph(), request.node);
+  const NodeId node = analysis::find_node(problem.graph(), request.node);
   progress.say("simulating");
-  const study::NodeExplanation explanation = study::explain_node(problem, sourced.placement, node);
+  const analysis::NodeExplanation explanation =
+      analysis::explain_node(problem, sourced.placement, node);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
-  print(request.json ? study::explanation_json(problem, sourced.graph_path, explanation)
-                     : study::describe_problem(problem, sourced.graph_path) + "\n" +
-                           study::explanation_text(problem, explanation));
+  print(request.json ? render::explanation_json(problem, sourced.graph_path, explanation)
+                     : render::describe_problem(problem, sourced.graph_path) + "\n" +
+                           render::explanation_text(problem, explanation));
 }
 
 }  // namespace doppler::app

@@ -10,7 +10,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/json_writer.h"
 #include "doppler/export/export.h"
-#include "doppler/import/import.h"
+#include "doppler/formats/formats.h"
 
 namespace doppler::app {
 
@@ -40,8 +40,8 @@ void run(const ExportRequest& request) {
   check_not_read(request.output, {placed.graph_path, placed.devices});
   progress.say("writing");
   // Only the form that is a changed copy of the model needs its bytes.
-  import::GraphFile model;
-  if (request.target == "onnx") model = import::read_graph_file(placed.graph_path, placed.load);
+  formats::GraphFile model;
+  if (request.target == "onnx") model = formats::read_graph_file(placed.graph_path, placed.load);
   const exporting::Exported exported = target.write({.problem = *placed.problem,
                                                      .placement = placed.placement,
                                                      .model_file = model.name,

@@ -7,9 +7,9 @@
 #include "app/commands.h"
 #include "app/graph_output.h"
 #include "app/terminal.h"
+#include "doppler/formats/formats.h"
 #include "doppler/graph/generate/random.h"
-#include "doppler/import/import.h"
-#include "doppler/study/graph_report.h"
+#include "doppler/render/graph_text.h"
 
 namespace doppler::app {
 namespace {
@@ -27,18 +27,18 @@ std::function<void(JsonWriter&)> notes_key(const std::vector<std::string>& notes
 
 void run(const GraphShowRequest& request) {
   ProgressLine progress("reading " + request.graph);
-  const import::Imported imported = import::load(request.graph, request.load);
+  const formats::Imported imported = formats::load(request.graph, request.load);
   progress.print_notes(imported.notes);
   const std::string text =
-      request.json ? study::graph_json(imported.graph, request.graph, notes_key(imported.notes))
-                   : study::graph_text(imported.graph, request.graph);
+      request.json ? render::graph_json(imported.graph, request.graph, notes_key(imported.notes))
+                   : render::graph_text(imported.graph, request.graph);
   progress.finish();
   print(text);
 }
 
 void run(const GraphGenerateRequest& request) {
   warn_of_ignored(request.ignored, "random");
-  const import::Format& format = output_format(request.output);
+  const formats::Format& format = output_format(request.output);
   ProgressLine progress("generating");
   const graph::Graph graph =
       graph::generate_random({.family = graph::family_by_name(request.family),
@@ -50,13 +50,13 @@ void run(const GraphGenerateRequest& request) {
 }
 
 void run(const GraphConvertRequest& request) {
-  const import::Format& format = output_format(request.output);
+  const formats::Format& format = output_format(request.output);
   ProgressLine progress("converting " + request.input);
-  const import::Imported imported = import::load(request.input, request.load);
+  const formats::Imported imported = formats::load(request.input, request.load);
   progress.print_notes(imported.notes);
   write_graph(imported.graph, request.output, format, progress, notes_key(imported.notes));
   if (request.output.json || request.output.file == kStandardOutput) return;
-  print(study::graph_totals_text(imported.graph));
+  print(render::graph_totals_text(imported.graph));
 }
 
 }  // namespace doppler::app

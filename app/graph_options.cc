@@ -3,14 +3,14 @@
 
 #include "app/command_line.h"
 #include "app/option_kinds.h"
-#include "doppler/tra/workloads.h"
+#include "doppler/tra/language/workloads.h"
 
 namespace doppler::app {
 namespace {
 
 const std::map<std::string, tra::Optimizer> kOptimizers = {{"sgd", tra::Optimizer::kSgd},
                                                            {"adam", tra::Optimizer::kAdam}};
-// Sizes of workloads; which of them mean something depends on the workload (tra/workloads.h).
+// Sizes of workloads; which of them mean something depends on the workload (tra/language/workloads.h).
 const std::vector<std::pair<std::string, std::string>> kSizes = {
     {"batch", "Examples at once"},
     {"seq", "Length of a sequence"},
@@ -42,7 +42,7 @@ std::vector<std::string> given_options(const CLI::App& app, const std::string& g
 void add_graph_output(CLI::App& app, GraphOutput& output) {
   add_output(app, "-o,--output", output.file, "Write the graph to this file")->required();
   app.add_option("--format", output.format,
-                 fmt::format("{} (default: by the name)", import::format_names(true)));
+                 fmt::format("{} (default: by the name)", formats::format_names(true)));
   add_json(app, output.json);
 }
 
@@ -199,7 +199,7 @@ void add_convert(CommandLine& line, CLI::App& group) {
   add_output(*convert, "-o,--output,OUTPUT", request->output.file, "File to write")->required();
   add_load(*convert, request->load, "--from");
   convert->add_option("--to", request->output.format,
-                      fmt::format("{} (default: by the name)", import::format_names(true)));
+                      fmt::format("{} (default: by the name)", formats::format_names(true)));
   add_json(*convert, request->output.json);
   add_unused_seed(*convert);
 }

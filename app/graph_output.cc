@@ -7,11 +7,11 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/units.h"
-#include "doppler/study/graph_report.h"
+#include "doppler/render/graph_text.h"
 
 namespace doppler::app {
 
-using import::Format;
+using formats::Format;
 
 void warn_of_ignored(const std::vector<std::string>& options, const std::string& sort) {
   for (const std::string& option : options) {
@@ -20,24 +20,24 @@ void warn_of_ignored(const std::vector<std::string>& options, const std::string&
 }
 
 const Format& output_format(const GraphOutput& output) {
-  if (!output.format.empty()) return import::written_format_by_name(output.format);
-  if (const Format* format = import::written_format_of_path(output.file)) return *format;
+  if (!output.format.empty()) return formats::written_format_by_name(output.format);
+  if (const Format* format = formats::written_format_of_path(output.file)) return *format;
   const std::string extension = std::filesystem::path(output.file).extension().string();
-  if (extension.empty()) return import::format_by_name("json");
+  if (extension.empty()) return formats::format_by_name("json");
   throw ParameterError(
       fmt::format("{}: no graph format has the extension '{}'; use .json, .txt, .dot or .gv, or "
                   "name the format: {}",
-                  output.file, extension, import::format_names(true)));
+                  output.file, extension, formats::format_names(true)));
 }
 
 void write_graph(const graph::Graph& graph, const GraphOutput& output, const Format& format,
                  ProgressLine& progress, const std::function<void(JsonWriter&)>& add_keys) {
-  const import::SavedGraph saved = format.write(graph);
+  const formats::SavedGraph saved = format.write(graph);
   progress.finish();
   write_output(output.file, saved.text);
   if (output.file == kStandardOutput || output.json) {
     for (const std::string& note : saved.notes) print_warning(note);
-    if (output.json) print(study::graph_json(graph, output.file, add_keys));
+    if (output.json) print(render::graph_json(graph, output.file, add_keys));
     return;
   }
   std::string text =

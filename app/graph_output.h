@@ -8,8 +8,8 @@
 #include "app/requests.h"
 #include "app/terminal.h"
 #include "doppler/base/json_writer.h"
+#include "doppler/formats/formats.h"
 #include "doppler/graph/graph.h"
-#include "doppler/import/import.h"
 
 namespace doppler::app {
 
@@ -18,11 +18,12 @@ void warn_of_ignored(const std::vector<std::string>& options, const std::string&
 
 // The format to write: as named, else by the file's extension. A name without one (-, /dev/null)
 // gets our own; an extension of something else must not hold it.
-const import::Format& output_format(const GraphOutput& output);
+const formats::Format& output_format(const GraphOutput& output);
 
 // Writes the graph and says so; what the format could not hold is told as well. `add_keys` adds to
 // what is said in JSON.
-void write_graph(const graph::Graph& graph, const GraphOutput& output, const import::Format& format,
-                 ProgressLine& progress, const std::function<void(JsonWriter&)>& add_keys = {});
+void write_graph(const graph::Graph& graph, const GraphOutput& output,
+                 const formats::Format& format, ProgressLine& progress,
+                 const std::function<void(JsonWriter&)>& add_keys = {});
 
 }  // namespace doppler::app

@@ -7,13 +7,13 @@
 #include "app/requests.h"
 #include "app/terminal.h"
 #include "doppler/cost/problem.h"
-#include "doppler/study/subject_json.h"
+#include "doppler/render/subject_json.h"
 
 namespace doppler::app {
 
 struct Subject {
   std::shared_ptr<const cost::Problem> problem;
-  study::GraphOrigin origin;
+  render::GraphOrigin origin;
 };
 
 // Prints the notes of the graph's reader.

@@ -20,10 +20,10 @@
 #include "doppler/base/robust.h"
 #include "doppler/base/units.h"
 #include "doppler/schedule/placement_json.h"
-#include "doppler/study/serve.h"
-#include "doppler/study/service_rows.h"
-#include "doppler/train/policy_placer.h"
-#include "doppler/train/shipped_policy.h"
+#include "doppler/train/online/service.h"
+#include "doppler/train/placers/policy_placer.h"
+#include "doppler/train/placers/shipped_policy.h"
+#include "doppler/train/session/service_rows.h"
 
 namespace doppler::app {
 namespace {
@@ -78,7 +78,7 @@ class OnlineFolder {
   // Of the runs before a checkpoint; those after it are made again.
   void read_rows(const train::OnlineSummary& checkpoint) {
     std::uint64_t served = 0;
-    for (const study::ServiceRow& row : study::read_service_rows(runs_path())) {
+    for (const train::ServiceRow& row : train::read_service_rows(runs_path())) {
       if (row.run >= checkpoint.runs) break;
       served += row.exploratory ? 0 : 1;
       add(row);
@@ -89,7 +89,7 @@ class OnlineFolder {
                                    runs_path(), served, checkpoint.runs - checkpoint.explored));
     }
   }
-  void add(const study::ServiceRow& row) {
+  void add(const train::ServiceRow& row) {
     const std::lock_guard lock(mutex_);
     rows_.push_back(row);
   }
@@ -108,7 +108,7 @@ class OnlineFolder {
     std::string rows;
     {
       const std::lock_guard lock(mutex_);
-      rows = study::write_service_rows(rows_);
+      rows = train::write_service_rows(rows_);
     }
     write_file(runs_path(), rows);
     write_file(state_path(), state);
@@ -116,7 +116,7 @@ class OnlineFolder {
   // Of the incumbent's first and last runs.
   std::pair<double, double> medians() const {
     std::vector<double> served;
-    for (const study::ServiceRow& row : rows_) {
+    for (const train::ServiceRow& row : rows_) {
       if (!row.exploratory) served.push_back(row.time);
     }
     if (served.empty()) return {0.0, 0.0};
@@ -140,7 +140,7 @@ class OnlineFolder {
 
   std::string path_;
   std::mutex mutex_;  // of what follows, as long as runs are served
-  std::vector<study::ServiceRow> rows_;
+  std::vector<train::ServiceRow> rows_;
 };
 
 schedule::Placement sampled(const cost::Problem& problem, const policy::Policy& policy,
@@ -291,7 +291,7 @@ OnlineStart online_start(const TrainRequest& request, const cost::Problem& probl
 void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem> problem,
                 OnlineStart start, const StopToken& stop, ProgressLine& progress) {
   OnlineFolder folder(request.folder);
-  const auto machine = study::make_machine(problem, start.placement, request.online.machine);
+  const auto machine = train::make_machine(problem, start.placement, request.online.machine);
   train::OnlineLearner learner(problem, std::move(start.placement), std::move(start.policy),
                                request.online.learner);
   if (folder.has_state()) {
@@ -320,12 +320,12 @@ void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem
     folder.save(learner, *problem, request);
     saved = Clock::now();
   };
-  study::serve(learner, *machine,
+  train::serve(learner, *machine,
                {.runs = request.online.runs,
-                .beside = request.online.machine.clock == study::EngineClock::kWall,
+                .beside = request.online.machine.clock == exec::EngineClock::kWall,
                 .stop = stop,
                 .served =
-                    [&](const study::ServedRun& run) {
+                    [&](const train::ServedRun& run) {
                       const train::OnlineSummary summary = learner.summary();
                       folder.add({.run = run.number,
                                   .exploratory = run.exploratory,

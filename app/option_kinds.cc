@@ -100,12 +100,12 @@ void add_unused_seed(CLI::App& app) {
       "Accepted everywhere; nothing is random here", "N");
 }
 
-void add_load(CLI::App& app, import::LoadOptions& load, const std::string& format) {
+void add_load(CLI::App& app, formats::LoadOptions& load, const std::string& format) {
   app.add_option_function<std::string>(
          format,
-         [&load](const std::string& name) { load.format = import::format_by_name(name).name; },
+         [&load](const std::string& name) { load.format = formats::format_by_name(name).name; },
          fmt::format("The graph's format, {} (default: by what the file holds)",
-                     import::format_names()))
+                     formats::format_names()))
       ->type_name("NAME");
   add_assignments<std::int64_t>(app, "--dim", load.import.dimensions, 1, "NAME=SIZE",
                                 "Sizes of dimensions that the graph leaves open",

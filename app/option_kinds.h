@@ -133,7 +133,7 @@ void add_seed(CLI::App& app, std::uint64_t& seed);
 void add_unused_seed(CLI::App& app);
 void add_threads(CLI::App& app, int& threads);
 // How a graph's file is read; `format` is the option that names its format.
-void add_load(CLI::App& app, import::LoadOptions& load, const std::string& format = "--format");
+void add_load(CLI::App& app, formats::LoadOptions& load, const std::string& format = "--format");
 // --pin, --forbid, --colocate, --memory and --constraints.
 void add_constraints(CLI::App& app, MachineOptions& machine);
 // All that makes a problem of a graph, the two above included.

@@ -6,23 +6,23 @@
 #include "app/placed_run.h"
 #include "app/search_options.h"
 #include "app/terminal.h"
+#include "doppler/analysis/limits.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/file.h"
 #include "doppler/base/units.h"
+#include "doppler/render/problem_text.h"
+#include "doppler/render/result_json.h"
+#include "doppler/render/result_text.h"
 #include "doppler/schedule/placement_json.h"
-#include "doppler/study/describe.h"
-#include "doppler/study/limits.h"
-#include "doppler/study/result_json.h"
-#include "doppler/study/result_text.h"
-#include "doppler/train/policy_placer.h"
-#include "doppler/train/scratch_placers.h"
-#include "doppler/train/shipped_policy.h"
+#include "doppler/train/placers/policy_placer.h"
+#include "doppler/train/placers/scratch_placers.h"
+#include "doppler/train/placers/shipped_policy.h"
 
 namespace doppler::app {
 namespace {
 
 std::string placement_file(const PlaceRequest& request, const cost::Problem& problem,
-                           const study::Result& result) {
+                           const place::Result& result) {
   schedule::PlacementFile file{.origin = origin_of(problem, request.graph, request.machine),
                                .placement = result.placement};
   file.origin.method = result.method;
@@ -44,7 +44,7 @@ void run(const PlaceRequest& request) {
       place::methods_with({train::make_policy_placer(std::move(source), request.policy.placer)},
                           train::make_scratch_placers());
   const place::Placer& method = methods.find(request.method);
-  study::RunSettings settings = run_settings(request.search);
+  place::RunSettings settings = run_settings(request.search);
 
   check_output(request.output);
   ProgressLine progress("reading " + request.graph);
@@ -57,9 +57,9 @@ void run(const PlaceRequest& request) {
                              at.seconds, format_integer(at.evaluations), format_time(at.best, unit),
                              format_time(at.bound, unit)));
   };
-  const study::Result result = study::run_method(*problem, method, settings);
+  const place::Result result = place::run_method(*problem, method, settings);
   progress.say("looking at what limits it");
-  const study::Limits limits = study::find_limits(*problem, result.placement);
+  const analysis::Limits limits = analysis::find_limits(*problem, result.placement);
   progress.finish();
   if (!result.warning.empty()) print_warning(result.warning);
   if (!request.output.empty()) {
@@ -67,11 +67,11 @@ void run(const PlaceRequest& request) {
     if (request.output == kStandardOutput) return;
   }
   if (request.json) {
-    print(study::place_json(*problem, origin, result, limits));
+    print(render::place_json(*problem, origin, result, limits));
     return;
   }
-  print(study::describe_problem(*problem, request.graph) +
-        study::place_text(*problem, result, limits));
+  print(render::describe_problem(*problem, request.graph) +
+        render::place_text(*problem, result, limits));
   if (!request.output.empty()) print(fmt::format("\nwrote {}\n", request.output));
 }
 

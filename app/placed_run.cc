@@ -9,9 +9,9 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/device/spec.h"
+#include "doppler/render/perfetto.h"
+#include "doppler/render/problem_text.h"
 #include "doppler/schedule/placement_json.h"
-#include "doppler/study/describe.h"
-#include "doppler/study/simulate.h"
 
 namespace doppler::app {
 
@@ -30,14 +30,14 @@ schedule::PlacementOrigin read_origin(const std::string& placement) {
 }
 
 void load_as_placed(const std::string& placement, const schedule::PlacementOrigin& origin,
-                    const std::string& graph, import::LoadOptions& load) {
+                    const std::string& graph, formats::LoadOptions& load) {
   const auto file_name = [](const std::string& path) {
     return std::filesystem::path(path).filename();
   };
   if (load.format.empty() && !origin.graph_format.empty() &&
       file_name(graph) == file_name(origin.graph)) {
     try {
-      import::format_by_name(origin.graph_format);
+      formats::format_by_name(origin.graph_format);
     } catch (const ParameterError& error) {
       throw InputError(fmt::format("{}: {}", placement, error.what()));
     }
@@ -88,11 +88,11 @@ schedule::Placement read_placement(const std::string& path, const cost::Problem&
 
 void show_run(const cost::Problem& problem, const RunOutput& output,
               const schedule::Timeline& timeline, const std::string& text_or_json) {
-  if (!output.trace.empty()) write_output(output.trace, study::trace_json(problem, timeline));
+  if (!output.trace.empty()) write_output(output.trace, render::trace_json(problem, timeline));
   if (output.json) {
     print(text_or_json);
   } else if (output.trace != kStandardOutput && !output.silent) {
-    print(study::describe_problem(problem, output.graph) + "\n" + text_or_json);
+    print(render::describe_problem(problem, output.graph) + "\n" + text_or_json);
     if (!output.trace.empty()) {
       print(fmt::format("\nwrote {}; open it in https://ui.perfetto.dev\n", output.trace));
     }

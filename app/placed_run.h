@@ -7,7 +7,7 @@
 
 #include "app/requests.h"
 #include "doppler/cost/problem.h"
-#include "doppler/import/import.h"
+#include "doppler/formats/formats.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/schedule/timeline.h"
@@ -25,7 +25,7 @@ schedule::PlacementOrigin read_origin(const std::string& placement);
 // format counts for a file of the same name only. Throws InputError, with the placement's name,
 // where it is none that is known.
 void load_as_placed(const std::string& placement, const schedule::PlacementOrigin& origin,
-                    const std::string& graph, import::LoadOptions& load);
+                    const std::string& graph, formats::LoadOptions& load);
 
 // Adds the constraints that the placement was made with, before the others. On devices other than
 // its own they mean nothing, which `warnings` gets a line for.

@@ -69,7 +69,7 @@ SourcedPlacement PlacementSource::read(const std::string& path,
           fmt::format("{}: was made with measured costs: give their file with --costs", path));
     }
   }
-  import::LoadOptions& load = sourced.load = machine_.load;
+  formats::LoadOptions& load = sourced.load = machine_.load;
   load_as_placed(path, origin, sourced.graph_path, load);
   MachineOptions machine = machine_;
   if (constraints_ == FileConstraints::kHold) constrain_as_placed(path, origin, machine, warnings);

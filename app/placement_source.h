@@ -18,8 +18,8 @@ namespace doppler::app {
 
 struct SourcedPlacement {
   std::string graph_path;
-  import::LoadOptions load;  // how the graph was read
-  std::string devices;       // spec
+  formats::LoadOptions load;  // how the graph was read
+  std::string devices;        // spec
   std::shared_ptr<const cost::Problem> problem;
   graph::Constraints demanded;  // beside the graph's own
   schedule::PlacementOrigin origin;

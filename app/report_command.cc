@@ -10,9 +10,9 @@
 #include "app/terminal.h"
 #include "doppler/base/json_writer.h"
 #include "doppler/base/units.h"
-#include "doppler/report/page.h"
-#include "doppler/study/report_page.h"
-#include "doppler/study/training_curves.h"
+#include "doppler/render/page/page.h"
+#include "doppler/render/page/page_placement.h"
+#include "doppler/render/page/training_curves.h"
 
 namespace doppler::app {
 namespace {
@@ -20,11 +20,11 @@ namespace {
 // Beyond, opening it takes seconds.
 constexpr std::size_t kLargestPage = 5'000'000;
 
-std::string report_json(const ReportRequest& request, const report::Page& page, std::size_t bytes) {
+std::string report_json(const ReportRequest& request, const render::Page& page, std::size_t bytes) {
   JsonWriter json;
   json.begin_object().field("output", request.output).field("bytes", bytes);
   json.key("placements").begin_array();
-  for (const report::PagePlacement& placement : page.placements) {
+  for (const render::PagePlacement& placement : page.placements) {
     json.begin_object(JsonLayout::kCompact)
         .field("placement", placement.name)
         .field("graph", placement.graph_path)
@@ -35,7 +35,7 @@ std::string report_json(const ReportRequest& request, const report::Page& page, 
         .end_object();
   }
   json.end_array().key("trainings").begin_array();
-  for (const report::PageTraining& training : page.trainings) json.value(training.name);
+  for (const render::PageTraining& training : page.trainings) json.value(training.name);
   return json.end_array().end_object().take();
 }
 
@@ -55,14 +55,14 @@ void run(const ReportRequest& request) {
   check_output(request.output);
   ProgressLine progress("reading");
   PlacementSource source(request.graph, request.machine);
-  report::Page page;
+  render::Page page;
   std::vector<std::string> warnings;
   for (const std::string& input : request.inputs) {
     progress.say("reading " + input);
     std::error_code error;
     if (std::filesystem::is_directory(input, error)) {
       check_not_of_training(request.output, input);
-      for (report::PageTraining& training : study::read_training_curves(input)) {
+      for (render::PageTraining& training : render::read_training_curves(input)) {
         page.trainings.push_back(std::move(training));
       }
       continue;
@@ -74,15 +74,15 @@ void run(const ReportRequest& request) {
       warnings[i] = fmt::format("{}: {}", input, warnings[i]);
     }
     progress.say("simulating " + input);
-    page.placements.push_back(study::page_placement(std::move(sourced.problem), sourced.placement,
-                                                    {.file = input,
-                                                     .graph_path = sourced.graph_path,
-                                                     .method = sourced.origin.method,
-                                                     .method_seed = sourced.origin.seed,
-                                                     .seed = request.seed}));
+    page.placements.push_back(render::page_placement(std::move(sourced.problem), sourced.placement,
+                                                     {.file = input,
+                                                      .graph_path = sourced.graph_path,
+                                                      .method = sourced.origin.method,
+                                                      .method_seed = sourced.origin.seed,
+                                                      .seed = request.seed}));
   }
-  page.title = study::page_title(page);
-  const std::string html = report::write_page(page);
+  page.title = render::page_title(page);
+  const std::string html = render::write_page(page);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
   if (html.size() > kLargestPage) {

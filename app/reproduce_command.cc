@@ -9,15 +9,15 @@
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/json_writer.h"
-#include "doppler/study/reproduce/reproduce.h"
-#include "doppler/study/reproduce/served_learning.h"
+#include "lab/reproduce.h"
+#include "lab/served_learning.h"
 
 namespace doppler::app {
 namespace {
 
-using study::reproduce::Finding;
-using study::reproduce::ReproduceReport;
-using study::reproduce::Verdict;
+using lab::Finding;
+using lab::ReproduceReport;
+using lab::Verdict;
 
 std::string report_json(const ReproduceReport& report, const std::string& scale) {
   JsonWriter json;
@@ -31,7 +31,7 @@ std::string report_json(const ReproduceReport& report, const std::string& scale)
         .field("claim", finding.claim)
         .field("published", finding.published)
         .field("here", finding.ours)
-        .field("verdict", study::reproduce::verdict_name(finding.verdict))
+        .field("verdict", lab::verdict_name(finding.verdict))
         .end_object();
   }
   return json.end_array().end_object().take();
@@ -52,13 +52,13 @@ std::string report_text(const ReproduceReport& report) {
 }  // namespace
 
 void run(const ReproduceRequest& request) {
-  study::reproduce::ReproduceSettings settings = request.settings;
+  lab::ReproduceSettings settings = request.settings;
   settings.version = DOPPLER_VERSION;
   settings.interrupt = catch_interrupts();
-  settings.online = study::reproduce::served_learning();
+  settings.online = lab::served_learning();
   ProgressLine progress("preparing");
   settings.progress = [&](const std::string& what) { progress.say(what); };
-  const ReproduceReport report = study::reproduce::reproduce(settings, api::default_methods());
+  const ReproduceReport report = lab::reproduce(settings, api::default_methods());
   progress.finish();
   print(request.json ? report_json(report, settings.scale.name) : report_text(report));
 }

@@ -19,9 +19,9 @@ void add_reproduce_command(CommandLine& line) {
       "  dopp reproduce --quick -o quick             ten minutes: fewer seeds and episodes\n"
       "  dopp reproduce --quick --only modes,growth -o some",
       [request] { return *request; });
-  study::reproduce::ReproduceSettings& settings = request->settings;
+  lab::ReproduceSettings& settings = request->settings;
   reproduce->add_flag_callback(
-      "--quick", [&settings] { settings.scale = study::reproduce::Scale::quick(); },
+      "--quick", [&settings] { settings.scale = lab::Scale::quick(); },
       "Fewer seeds and episodes; the page says so");
   reproduce
       ->add_option("-o,--output", settings.folder,

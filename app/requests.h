@@ -9,22 +9,22 @@
 #include <variant>
 #include <vector>
 
+#include "doppler/analysis/fidelity.h"
+#include "doppler/analysis/what_if.h"
 #include "doppler/api/doppler.h"
 #include "doppler/cost/constraint_rules.h"
 #include "doppler/cost/problem.h"
-#include "doppler/import/import.h"
+#include "doppler/exec/execute.h"
+#include "doppler/formats/formats.h"
+#include "doppler/place/run_method.h"
 #include "doppler/schedule/figures.h"
 #include "doppler/schedule/timeline.h"
-#include "doppler/study/execute.h"
-#include "doppler/study/fidelity.h"
-#include "doppler/study/reproduce/reproduce.h"
-#include "doppler/study/run_method.h"
-#include "doppler/study/serve.h"
-#include "doppler/study/what_if.h"
 #include "doppler/tra/compile.h"
+#include "doppler/train/offline/training.h"
 #include "doppler/train/online/online_learner.h"
-#include "doppler/train/policy_placer.h"
-#include "doppler/train/training.h"
+#include "doppler/train/online/service.h"
+#include "doppler/train/placers/policy_placer.h"
+#include "lab/reproduce.h"
 
 namespace doppler::app {
 
@@ -34,7 +34,7 @@ struct MachineOptions {
   std::string devices;
   cost::ProblemOptions problem;
   std::string costs_file;  // measured; empty: none
-  import::LoadOptions load;
+  formats::LoadOptions load;
   std::vector<api::FileRules> rules_of_files;
   cost::ConstraintRules rules;  // come after those of files
 };
@@ -55,7 +55,7 @@ struct PolicyOptions {
 
 struct GraphShowRequest {
   std::string graph;
-  import::LoadOptions load;
+  formats::LoadOptions load;
   bool json = false;
 };
 // Where a graph goes, and whether what is said of it is JSON.
@@ -98,7 +98,7 @@ struct GraphCompileRequest {
 };
 struct GraphConvertRequest {
   std::string input;
-  import::LoadOptions load;
+  formats::LoadOptions load;
   GraphOutput output;
 };
 struct DevicesListRequest {
@@ -143,8 +143,8 @@ struct RunRequest {
   std::string graph;
   std::string placement;  // empty: places first
   MachineOptions machine;
-  study::ExecuteSettings execute;
-  double budget_seconds = study::kDefaultBudgetSeconds;  // of placing
+  exec::ExecuteSettings execute;
+  double budget_seconds = place::kDefaultBudgetSeconds;  // of placing
   std::string on_failure = "fail";                       // or "migrate"
   std::string trace;                                     // empty: none
   std::string profile;                                   // empty: none
@@ -153,14 +153,14 @@ struct RunRequest {
 struct FidelityRequest {
   std::string graph;
   MachineOptions machine;
-  study::FidelitySettings fidelity;
+  analysis::FidelitySettings fidelity;
   std::string output;   // table; empty: none
   std::string picture;  // empty: none
   bool json = false;
 };
 // Stage real of a training.
 struct OnlineRequest {
-  study::MachineSettings machine = {.backend = ""};  // no engine yet
+  train::MachineSettings machine = {.backend = ""};  // no engine yet
   train::OnlineSettings learner;
   std::uint64_t runs = 2000;
   bool recalibrate = false;  // repeats stage sim with the costs that were learnt
@@ -198,7 +198,7 @@ struct WhatIfRequest {
   std::string graph;
   std::string placement;
   MachineOptions machine;  // devices may be empty: as the placement says
-  study::Changes changes;
+  analysis::Changes changes;
   std::string method = "auto";
   SearchOptions search;
   bool json = false;
@@ -234,7 +234,7 @@ struct CompareRequest {
 };
 
 struct ReproduceRequest {
-  study::reproduce::ReproduceSettings settings;
+  lab::ReproduceSettings settings;
   bool json = false;
 };
 

@@ -12,10 +12,10 @@
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/cost/measured_costs_json.h"
+#include "doppler/exec/execute.h"
+#include "doppler/render/result_json.h"
+#include "doppler/render/result_text.h"
 #include "doppler/schedule/placement_json.h"
-#include "doppler/study/execute.h"
-#include "doppler/study/result_json.h"
-#include "doppler/study/result_text.h"
 
 namespace doppler::app {
 namespace {
@@ -63,7 +63,7 @@ void run(const RunRequest& given) {
   if (request.placement.empty()) progress.say("placing");
   const schedule::Placement placement = placement_for(request, *problem, warnings);
   progress.say("running");
-  study::ExecuteResult result = study::execute(problem, placement, request.execute);
+  exec::ExecuteResult result = exec::execute(problem, placement, request.execute);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
   const bool silent = request.profile == kStandardOutput;
@@ -73,8 +73,8 @@ void run(const RunRequest& given) {
     write_output(request.profile, cost::write_measured_costs_json(problem->graph(), *result.costs));
   }
   show_run(*problem, {request.graph, request.trace, request.json, silent}, result.timeline,
-           request.json ? study::execute_json(*problem, origin, request.execute, result)
-                        : study::execute_text(*problem, request.execute, result));
+           request.json ? render::execute_json(*problem, origin, request.execute, result)
+                        : render::execute_text(*problem, request.execute, result));
   if (result.costs && !request.json && !silent && request.trace != kStandardOutput) {
     print(fmt::format("\nwrote {}; use it with --costs\n", request.profile));
   }

@@ -4,7 +4,7 @@
 
 namespace doppler::app {
 
-study::RunSettings run_settings(const SearchOptions& search) {
+place::RunSettings run_settings(const SearchOptions& search) {
   return {.seed = search.seed,
           .objective = search.objective,
           .budget_seconds = search.budget_seconds,

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "app/requests.h"
-#include "doppler/study/run_method.h"
+#include "doppler/place/run_method.h"
 
 namespace doppler::app {
 
 // Ctrl-C interrupts from now on.
-study::RunSettings run_settings(const SearchOptions& search);
+place::RunSettings run_settings(const SearchOptions& search);
 
 }  // namespace doppler::app

@@ -11,20 +11,20 @@
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
-#include "doppler/study/result_json.h"
-#include "doppler/study/result_text.h"
-#include "doppler/study/simulate.h"
+#include "doppler/render/result_json.h"
+#include "doppler/render/result_text.h"
+#include "doppler/sim/repeated_runs.h"
 
 namespace doppler::app {
 
 void run(const SimulateRequest& request) {
-  const study::SimulateSettings settings{.mode = request.mode,
-                                         .choice = request.choice,
-                                         .runs = request.runs,
-                                         .jitter = request.jitter,
-                                         .barrier_time = request.barrier,
-                                         .seed = request.seed,
-                                         .interrupt = catch_interrupts()};
+  const sim::SimulateSettings settings{.mode = request.mode,
+                                       .choice = request.choice,
+                                       .runs = request.runs,
+                                       .jitter = request.jitter,
+                                       .barrier_time = request.barrier,
+                                       .seed = request.seed,
+                                       .interrupt = catch_interrupts()};
   check_output(request.trace);
   ProgressLine progress("reading " + request.graph);
   MachineOptions machine = request.machine;
@@ -33,13 +33,13 @@ void run(const SimulateRequest& request) {
   std::vector<std::string> warnings;
   const schedule::Placement placement = read_placement(request.placement, *problem, warnings);
   progress.say("simulating");
-  const study::SimulateResult result = study::simulate(*problem, placement, settings);
+  const sim::SimulateResult result = sim::simulate(*problem, placement, settings);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
   show_run(*problem, {.graph = request.graph, .trace = request.trace, .json = request.json},
            result.timeline,
-           request.json ? study::simulate_json(*problem, origin, settings, result)
-                        : study::simulate_text(*problem, settings, result));
+           request.json ? render::simulate_json(*problem, origin, settings, result)
+                        : render::simulate_text(*problem, settings, result));
   if (!result.failure.empty()) {
     throw InfeasibleError(
         fmt::format("{}: does not fit in memory: {}", request.placement, result.failure));

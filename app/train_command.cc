@@ -26,8 +26,8 @@
 #include "doppler/base/parallel.h"
 #include "doppler/base/stop.h"
 #include "doppler/base/units.h"
-#include "doppler/train/run_folder.h"
-#include "doppler/train/training.h"
+#include "doppler/train/offline/training.h"
+#include "doppler/train/session/run_folder.h"
 
 namespace doppler::app {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "doppler/base/stop.h"
-#include "doppler/train/run_folder.h"
-#include "doppler/train/training.h"
+#include "doppler/train/offline/training.h"
+#include "doppler/train/session/run_folder.h"
 
 namespace doppler::app {
 

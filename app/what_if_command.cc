@@ -4,8 +4,8 @@
 #include "app/placement_source.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
-#include "doppler/study/describe.h"
-#include "doppler/study/what_if.h"
+#include "doppler/render/analysis_text.h"
+#include "doppler/render/problem_text.h"
 
 namespace doppler::app {
 
@@ -18,23 +18,23 @@ void run(const WhatIfRequest& request) {
   std::vector<std::string> warnings;
   const SourcedPlacement sourced =
       PlacementSource(request.graph, request.machine).read(request.placement, warnings);
-  study::WhatIfSettings settings{.problem = {.constraints = sourced.demanded},
-                                 .seed = request.search.seed,
-                                 .budget_seconds = request.search.budget_seconds,
-                                 .max_evaluations = request.search.max_evaluations,
-                                 .threads = request.search.threads,
-                                 .interrupt = catch_interrupts()};
+  analysis::WhatIfSettings settings{.problem = {.constraints = sourced.demanded},
+                                    .seed = request.search.seed,
+                                    .budget_seconds = request.search.budget_seconds,
+                                    .max_evaluations = request.search.max_evaluations,
+                                    .threads = request.search.threads,
+                                    .interrupt = catch_interrupts()};
   if (!settings.budget_seconds && !settings.max_evaluations) {
     settings.budget_seconds = kBudgetSeconds;
   }
   settings.starting = [&](const std::string& change) { progress.say("what if: " + change); };
-  const std::vector<study::WhatIfCase> cases =
-      study::what_if(sourced.problem, sourced.placement, request.changes, method, settings);
+  const std::vector<analysis::WhatIfCase> cases =
+      analysis::what_if(sourced.problem, sourced.placement, request.changes, method, settings);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
-  print(request.json ? study::what_if_json(*sourced.problem, sourced.graph_path, cases)
-                     : study::describe_problem(*sourced.problem, sourced.graph_path) + "\n" +
-                           study::what_if_text(*sourced.problem, cases));
+  print(request.json ? render::what_if_json(*sourced.problem, sourced.graph_path, cases)
+                     : render::describe_problem(*sourced.problem, sourced.graph_path) + "\n" +
+                           render::what_if_text(*sourced.problem, cases));
 }
 
 }  // namespace doppler::app

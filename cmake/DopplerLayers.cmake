@@ -3,6 +3,7 @@ find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_FOUND)
   file(GLOB_RECURSE layered CONFIGURE_DEPENDS
        "${PROJECT_SOURCE_DIR}/doppler/*.h" "${PROJECT_SOURCE_DIR}/doppler/*.cc"
+       "${PROJECT_SOURCE_DIR}/lab/*.h" "${PROJECT_SOURCE_DIR}/lab/*.cc"
        "${PROJECT_SOURCE_DIR}/app/*.h" "${PROJECT_SOURCE_DIR}/app/*.cc")
   set(stamp "${PROJECT_BINARY_DIR}/check_layers.stamp")
   add_custom_command(

@@ -19,7 +19,7 @@ int main() {
   builder.add_output(sum, 4e6);
 
   const auto problem = api::make_problem(std::move(builder).build(), "4xA100");
-  const study::Result result = api::place(*problem, {.run = {.budget_seconds = 1.0}});
+  const place::Result result = api::place(*problem, {.run = {.budget_seconds = 1.0}});
 
   for (std::size_t v = 0; v < problem->node_count(); ++v) {
     std::printf("%-6s on %s\n", std::string(problem->graph().node_name(NodeId::of(v))).c_str(),

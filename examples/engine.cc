@@ -17,7 +17,7 @@ int main() {
       "y = einsum(relu(einsum(x, w1 -> [batch, hidden])), w2 -> [batch, out])\n"
       "loss = mean(square(y - target))\n"
       "output y\n";
-  study::FoundPlan compiled =
+  compile::FoundPlan compiled =
       api::compile(tra::parse_program("example.tp", text), "cpu:2", {.train = true, .rate = 0.5});
   const auto problem = api::make_problem(std::move(compiled.lowered.graph), "cpu:2");
   const auto placed = [&](const char* method) {

@@ -29,10 +29,10 @@ int main() {
                              .loss = tra::mean(tra::multiply(error, error), {"batch", "out"})};
 
   // Forward, backward and an update of both weights, split and placed for four A100.
-  study::FoundPlan compiled = api::compile(program, "4xA100", {.train = true});
+  compile::FoundPlan compiled = api::compile(program, "4xA100", {.train = true});
   std::printf("%zu kernels in the best of %zu plans\n", compiled.lowered.graph.node_count(),
               compiled.simulated_plans);
-  const study::Result result =
+  const place::Result result =
       api::place(std::move(compiled.lowered.graph), "4xA100", {.run = {.budget_seconds = 1.0}});
   std::printf("%.3f ms, at most %.1f %% above the best possible\n", 1e3 * result.figures.nominal,
               100.0 * result.gap);

@@ -7,20 +7,20 @@
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/formats/formats.h"
 #include "doppler/graph/graph_json.h"
-#include "doppler/import/import.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace doppler;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  std::optional<import::Imported> imported;
+  std::optional<formats::Imported> imported;
   // By the size, so that one input always goes one way.
   const bool bound = size % 2 == 1;
-  import::LoadOptions options{.format = DOPPLER_FUZZ_FORMAT};
+  formats::LoadOptions options{.format = DOPPLER_FUZZ_FORMAT};
   options.import.own_devices = bound;
   if (bound) options.import.dimensions = {{"batch", 3}, {"N", 2}, {"x.0", 5}};
   try {
-    imported = import::parse("fuzz", bytes, options);
+    imported = formats::parse("fuzz", bytes, options);
   } catch (const InputError&) {
     return 0;
   }

@@ -4,11 +4,11 @@
 #include <string_view>
 
 #include "doppler/base/error.h"
-#include "doppler/import/import.h"
+#include "doppler/formats/formats.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
-    doppler::import::parse("fuzz", {reinterpret_cast<const char*>(data), size});
+    doppler::formats::parse("fuzz", {reinterpret_cast<const char*>(data), size});
   } catch (const doppler::InputError&) {
   }
   return 0;

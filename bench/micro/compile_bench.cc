@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "doppler/api/doppler.h"
-#include "doppler/tra/workloads.h"
+#include "doppler/tra/language/workloads.h"
 
 namespace doppler {
 namespace {

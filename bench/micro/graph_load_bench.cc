@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "doppler/base/rng.h"
+#include "doppler/formats/formats.h"
 #include "doppler/graph/builder.h"
 #include "doppler/graph/generate/random.h"
-#include "doppler/import/import.h"
 
 namespace doppler {
 namespace {
@@ -36,8 +36,8 @@ graph::Graph wide_graph(std::size_t nodes) {
 
 void read_graph(benchmark::State& state, const char* format) {
   const auto nodes = static_cast<std::size_t>(state.range(0));
-  const std::string text = import::format_graph(wide_graph(nodes), format).text;
-  for (auto _ : state) benchmark::DoNotOptimize(import::parse("bench", text, {.format = format}));
+  const std::string text = formats::format_graph(wide_graph(nodes), format).text;
+  for (auto _ : state) benchmark::DoNotOptimize(formats::parse("bench", text, {.format = format}));
   state.SetItemsProcessed(state.iterations() * state.range(0));
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
 }
@@ -67,7 +67,7 @@ std::string hlo_module(std::size_t instructions) {
 
 void read_hlo(benchmark::State& state) {
   const std::string text = hlo_module(static_cast<std::size_t>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(import::parse("bench", text, {.format = "hlo"}));
+  for (auto _ : state) benchmark::DoNotOptimize(formats::parse("bench", text, {.format = "hlo"}));
   state.SetItemsProcessed(state.iterations() * state.range(0));
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
 }
@@ -75,7 +75,7 @@ BENCHMARK(read_hlo)->Arg(30000);
 
 void write_graph(benchmark::State& state, const char* format) {
   const graph::Graph graph = wide_graph(static_cast<std::size_t>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(import::format_graph(graph, format));
+  for (auto _ : state) benchmark::DoNotOptimize(formats::format_graph(graph, format));
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK_CAPTURE(write_graph, json, "json")->Arg(100000);

@@ -10,8 +10,8 @@
 #include "doppler/base/rng.h"
 #include "doppler/cost/problem.h"
 #include "doppler/device/spec.h"
+#include "doppler/formats/formats.h"
 #include "doppler/graph/generate/random.h"
-#include "doppler/import/import.h"
 #include "doppler/place/methods.h"
 #include "doppler/sim/simulator.h"
 
@@ -29,7 +29,7 @@ std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std:
 std::shared_ptr<const cost::Problem> reference_problem(cost::LinkMode links) {
   const std::string path = std::string(DOPPLER_SHARED_GRAPHS) + "/reference/llama_layer.txt";
   if (!std::filesystem::exists(path)) return nullptr;
-  return make_problem(import::load_graph(path), "uniform:4", links);
+  return make_problem(formats::load_graph(path), "uniform:4", links);
 }
 
 std::shared_ptr<const cost::Problem> layered_problem(std::size_t nodes, cost::LinkMode links) {

@@ -6,10 +6,10 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/device/spec.h"
+#include "doppler/formats/formats.h"
 #include "doppler/graph/generate/random.h"
-#include "doppler/import/import.h"
 #include "doppler/policy/architecture.h"
-#include "doppler/train/learner.h"
+#include "doppler/train/offline/learner.h"
 
 namespace doppler {
 namespace {
@@ -47,7 +47,7 @@ void train_on_llama_layer(benchmark::State& state, policy::NetworkShape shape,
     state.SkipWithError("the reference graphs are not at hand");
     return;
   }
-  train(state, make_problem(import::load_graph(path)), shape, architecture);
+  train(state, make_problem(formats::load_graph(path)), shape, architecture);
 }
 
 void llama_layer_training(benchmark::State& state) {

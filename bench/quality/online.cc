@@ -32,10 +32,10 @@
 #include "doppler/place/search/neighborhood.h"
 #include "doppler/policy/architecture.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/study/hidden_machine.h"
-#include "doppler/study/serve.h"
-#include "doppler/tra/workloads.h"
-#include "doppler/train/training.h"
+#include "doppler/tra/language/workloads.h"
+#include "doppler/train/offline/training.h"
+#include "doppler/train/online/service.h"
+#include "lab/hidden_machine.h"
 
 namespace {
 
@@ -57,11 +57,11 @@ struct Subject {
   bool real = false;  // on cores of this machine, of which nobody knows the truth
 
   std::unique_ptr<schedule::Measurer> machine() const {
-    if (real) return study::make_machine(problem, start, {});
+    if (real) return train::make_machine(problem, start, {});
     return std::make_unique<exec::VirtualMachine>(problem, deviation, seed);
   }
   double truth(const schedule::Placement& placement) const {
-    return study::true_mean(problem, deviation, placement, kTruthRuns);
+    return lab::true_mean(problem, deviation, placement, kTruthRuns);
   }
 };
 
@@ -107,7 +107,7 @@ Subject subject_of(const std::string& workload, std::shared_ptr<const cost::Prob
   return {.workload = workload,
           .seed = seed,
           .problem = problem,
-          .deviation = study::hidden_deviation(*problem, {}, seed),
+          .deviation = lab::hidden_deviation(*problem, {}, seed),
           .start = training.task(0).placement(),
           .policy = training.policy(),
           .runs = runs};
@@ -134,9 +134,9 @@ Outcome learn(const Subject& subject, train::OnlineSettings settings) {
     return known.emplace_back(placement, subject.truth(placement)).second;
   };
   Outcome outcome;
-  study::serve(
+  train::serve(
       learner, *machine,
-      {.runs = subject.runs, .beside = subject.real, .served = [&](const study::ServedRun& run) {
+      {.runs = subject.runs, .beside = subject.real, .served = [&](const train::ServedRun& run) {
          if (!run.exploratory || subject.real) return;
          const double ratio = truth(run.placement) / truth(*learner.incumbent());
          outcome.slow += ratio > 1.1;
@@ -301,8 +301,8 @@ void table(const Arguments& arguments) {
     for (std::uint64_t seed = first; seed < first + arguments.number("seeds", 3); ++seed) {
       const Subject subject = subject_of(workload, problem, seed, arguments.number("runs", 2000));
       const double start = subject.truth(subject.start);
-      double oracle = subject.truth(study::oracle_placement(
-          problem, subject.deviation, subject.start, kOracleEvaluations, seed));
+      double oracle = subject.truth(lab::oracle_placement(problem, subject.deviation, subject.start,
+                                                          kOracleEvaluations, seed));
       struct Row {
         std::string name;
         Outcome outcome;
@@ -342,15 +342,15 @@ void slowdown(const Arguments& arguments) {
   const auto problem = problem_of(workload);
   const Subject subject = subject_of(workload, problem, 1, runs);
   train::OnlineLearner learner(problem, subject.start, subject.policy, {});
-  study::MachineSettings machine{.backend = std::string(exec::kEmulatedBackend),
-                                 .clock = study::EngineClock::kVirtual,
+  train::MachineSettings machine{.backend = std::string(exec::kEmulatedBackend),
+                                 .clock = exec::EngineClock::kVirtual,
                                  .deviation = {.jitter = 0.05},
                                  .later = {{"gpu1", 2.0, runs / 2}}};
-  const auto engine = study::make_machine(problem, subject.start, machine);
+  const auto engine = train::make_machine(problem, subject.start, machine);
   fmt::print("run,exploratory,explored,ms,slow_device_share\n");
   std::uint64_t explored = 0;
-  study::serve(learner, *engine,
-               {.runs = runs, .beside = false, .served = [&](const study::ServedRun& run) {
+  train::serve(learner, *engine,
+               {.runs = runs, .beside = false, .served = [&](const train::ServedRun& run) {
                   explored += run.exploratory;
                   double all = 0.0, slow = 0.0;
                   for (std::size_t v = 0; v < problem->node_count(); ++v) {
@@ -435,14 +435,14 @@ void confirm(const Arguments& arguments) {
     Rng rng(1);
     schedule::Placement placement = subject.start;
     for (std::uint64_t i = 0; i < placements; ++i) {
-      study::ExecuteSettings settings{.backend = std::string(exec::kEmulatedBackend),
-                                      .clock = study::EngineClock::kVirtual,
-                                      .computes = false,
-                                      .deviation = subject.deviation,
-                                      .seed = i + 1};
-      const double virtual_time = study::execute(problem, placement, settings).median;
-      settings.clock = study::EngineClock::kWall;
-      const study::ExecuteResult wall = study::execute(problem, placement, settings);
+      exec::ExecuteSettings settings{.backend = std::string(exec::kEmulatedBackend),
+                                     .clock = exec::EngineClock::kVirtual,
+                                     .computes = false,
+                                     .deviation = subject.deviation,
+                                     .seed = i + 1};
+      const double virtual_time = exec::execute(problem, placement, settings).median;
+      settings.clock = exec::EngineClock::kWall;
+      const exec::ExecuteResult wall = exec::execute(problem, placement, settings);
       fmt::print("{},{},{:.5f},{:.5f},{:.5f}\n", workload, i, virtual_time * 1e3, wall.median * 1e3,
                  wall.pacing_error_seconds.value_or(0.0) / wall.time_scale * 1e3);
       std::fflush(stdout);

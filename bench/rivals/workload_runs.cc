@@ -22,7 +22,7 @@
 #include "doppler/kernel/cpu/gemm.h"
 #include "doppler/kernel/shape.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/tra/workloads.h"
+#include "doppler/tra/language/workloads.h"
 
 namespace doppler::bench {
 namespace {
@@ -89,8 +89,8 @@ struct Prepared {
 Prepared prepare(const Case& workload) {
   const std::string devices = fmt::format("cpu:{}", kWorkers);
   std::vector<std::string> ignored;
-  study::FoundPlan compiled = api::compile(tra::workload(workload.name, workload.sizes, ignored),
-                                           devices, {.train = workload.train});
+  compile::FoundPlan compiled = api::compile(tra::workload(workload.name, workload.sizes, ignored),
+                                             devices, {.train = workload.train});
   DOPPLER_CHECK(ignored.empty());
   const auto vocab = workload.sizes.find("vocab");
   exec::Values values =
@@ -114,7 +114,7 @@ void add_rows(const Row& common, std::span<Runtime* const> runtimes,
   }
   row.runtime = runtimes[0]->name();
   row.quantity = "measured_over_replayed";
-  row.median = study::median(ratios);
+  row.median = doppler::median(ratios);
   row.max = *std::max_element(ratios.begin(), ratios.end());
   row.noise = std::nullopt;
   report.add(row);
@@ -173,7 +173,7 @@ std::vector<std::string> measure_case(const Case& workload, int runs, Report& re
     line.push_back(fmt::format("{:.3f}", times[0].median() / times[r].median()));
   }
   line.push_back(fmt::format("{:.0f} %", 100.0 * noise));
-  line.push_back(fmt::format("{:.4f}", study::median(ratios)));
+  line.push_back(fmt::format("{:.4f}", doppler::median(ratios)));
   line.push_back(fmt::format("{:.4f}", *std::max_element(ratios.begin(), ratios.end())));
   return line;
 }

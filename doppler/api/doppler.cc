@@ -8,9 +8,9 @@
 #include "doppler/base/file.h"
 #include "doppler/cost/measured_costs_json.h"
 #include "doppler/kernel/registry.h"
-#include "doppler/train/policy_placer.h"
-#include "doppler/train/scratch_placers.h"
-#include "doppler/train/shipped_policy.h"
+#include "doppler/train/placers/policy_placer.h"
+#include "doppler/train/placers/scratch_placers.h"
+#include "doppler/train/placers/shipped_policy.h"
 
 namespace doppler::api {
 
@@ -46,9 +46,9 @@ LoadedProblem load_problem(const ProblemSource& source) {
   std::optional<device::Topology> topology;
   if (source.devices != kDevicesOfFile) topology = device::topology_from_spec(source.devices);
   const std::string costs_text = source.costs.empty() ? std::string() : read_file(source.costs);
-  import::LoadOptions load = source.load;
+  formats::LoadOptions load = source.load;
   load.import.own_devices = !topology.has_value();
-  import::Imported imported = import::load(source.graph, load);
+  formats::Imported imported = formats::load(source.graph, load);
   if (!topology) {
     if (!imported.machine) {
       throw InputError(fmt::format("{}: brings no devices of its own: --devices {} means nothing",
@@ -86,31 +86,31 @@ LoadedProblem load_problem(const ProblemSource& source) {
   }
 }
 
-study::FoundPlan compile(const tra::Program& program, const std::string& devices,
-                         const CompileOptions& options) {
+compile::FoundPlan compile(const tra::Program& program, const std::string& devices,
+                           const CompileOptions& options) {
   return compile(program,
                  std::make_shared<const device::Topology>(device::topology_from_spec(devices)),
                  options);
 }
 
-study::FoundPlan compile(const tra::Program& program,
-                         std::shared_ptr<const device::Topology> topology,
-                         const CompileOptions& options) {
+compile::FoundPlan compile(const tra::Program& program,
+                           std::shared_ptr<const device::Topology> topology,
+                           const CompileOptions& options) {
   const tra::Computation computation = options.train
                                            ? tra::training(program, options.optimizer, options.rate)
                                            : tra::forward(program);
   const kernel::Registry& kernels = kernel::default_kernels();
   return options.parts
-             ? study::given_plan(computation, tra::machine_of(*topology), *options.parts, kernels)
-             : study::find_plan(computation, topology, kernels);
+             ? compile::given_plan(computation, tra::machine_of(*topology), *options.parts, kernels)
+             : compile::find_plan(computation, topology, kernels);
 }
 
-study::Result place(const cost::Problem& problem, const PlaceOptions& options) {
+place::Result place(const cost::Problem& problem, const PlaceOptions& options) {
   const place::Registry methods = default_methods();
-  return study::run_method(problem, methods.find(options.method), options.run);
+  return place::run_method(problem, methods.find(options.method), options.run);
 }
 
-study::Result place(graph::Graph graph, const std::string& devices, const PlaceOptions& options) {
+place::Result place(graph::Graph graph, const std::string& devices, const PlaceOptions& options) {
   return place(*make_problem(std::move(graph), devices, options.problem), options);
 }
 

@@ -1,7 +1,7 @@
 // Doppler's front door for programs that embed it: one header, one call.
 //
 //   graph::GraphBuilder builder;  …  graph::Graph graph = std::move(builder).build();
-//   study::Result result = api::place(std::move(graph), "4xA100");
+//   place::Result result = api::place(std::move(graph), "4xA100");
 //   result.placement.device[node.index()], result.figures.nominal, result.bound, result.gap
 //
 // Everything here is thread safe. Errors are those of doppler/base/error.h.
@@ -14,18 +14,18 @@
 #include <vector>
 
 #include "doppler/base/error.h"
+#include "doppler/compile/plan_search.h"
 #include "doppler/cost/constraint_rules.h"
 #include "doppler/cost/problem.h"
 #include "doppler/device/spec.h"
+#include "doppler/formats/formats.h"
 #include "doppler/graph/builder.h"
 #include "doppler/graph/graph.h"
-#include "doppler/import/import.h"
 #include "doppler/place/registry.h"
-#include "doppler/study/plan_search.h"
-#include "doppler/study/result.h"
-#include "doppler/study/run_method.h"
+#include "doppler/place/result.h"
+#include "doppler/place/run_method.h"
+#include "doppler/tra/language/program_text.h"
 #include "doppler/tra/operations.h"
-#include "doppler/tra/program_text.h"
 
 namespace doppler::api {
 
@@ -51,7 +51,7 @@ struct ProblemSource {
   std::string devices;  // as above, or kDevicesOfFile
   cost::ProblemOptions options = {};
   std::string costs = {};  // a file (docs/formats/costs.md) measured for this graph; or empty
-  import::LoadOptions load = {};  // how the graph is read
+  formats::LoadOptions load = {};  // how the graph is read
   // What is demanded beside `options`; files come first.
   std::vector<FileRules> rules_of_files = {};
   cost::ConstraintRules rules = {};
@@ -65,7 +65,7 @@ LoadedProblem load_problem(const ProblemSource& source);
 
 struct PlaceOptions {
   std::string method = "auto";
-  study::RunSettings run = {};        // seed, objective, budget, threads
+  place::RunSettings run = {};        // seed, objective, budget, threads
   cost::ProblemOptions problem = {};  // costs, links, constraints
 };
 
@@ -76,16 +76,16 @@ struct CompileOptions {
   double rate = tra::kDefaultRate;
 };
 
-// A tensor program, parsed (tra/program_text.h) or built (tra/operations.h), as a graph of kernels
+// A tensor program, parsed (tra/language/program_text.h) or built (tra/operations.h), as a graph of kernels
 // that is split for these devices.
-study::FoundPlan compile(const tra::Program& program, const std::string& devices,
-                         const CompileOptions& options = {});
-study::FoundPlan compile(const tra::Program& program,
-                         std::shared_ptr<const device::Topology> topology,
-                         const CompileOptions& options = {});
+compile::FoundPlan compile(const tra::Program& program, const std::string& devices,
+                           const CompileOptions& options = {});
+compile::FoundPlan compile(const tra::Program& program,
+                           std::shared_ptr<const device::Topology> topology,
+                           const CompileOptions& options = {});
 
-study::Result place(const cost::Problem& problem, const PlaceOptions& options = {});
-study::Result place(graph::Graph graph, const std::string& devices,
+place::Result place(const cost::Problem& problem, const PlaceOptions& options = {});
+place::Result place(graph::Graph graph, const std::string& devices,
                     const PlaceOptions& options = {});
 
 }  // namespace doppler::api

@@ -1,5 +1,5 @@
 // Costs that were measured: how long the nodes of one graph took on kinds of devices, and transfers
-// between devices. Made from runs (study/profile.h) or read from a file (measured_costs_json.h);
+// between devices. Made from runs (exec/profile.h) or read from a file (measured_costs_json.h);
 // Problem prefers them to all other sources.
 #pragma once
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/exec/wiring.h"
+#include "doppler/exec/transfer_plan.h"
 
 namespace doppler::exec {
 

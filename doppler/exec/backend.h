@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/exec/pace.h"
+#include "doppler/exec/duration_model.h"
 
 namespace doppler::exec {
 

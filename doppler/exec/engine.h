@@ -17,7 +17,7 @@
 #include "doppler/base/error.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/backend.h"
-#include "doppler/exec/store.h"
+#include "doppler/exec/device_memory.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "doppler/exec/engine.h"
-#include "doppler/exec/rest.h"
+#include "doppler/exec/remaining_work.h"
 #include "doppler/exec/session.h"
 #include "doppler/exec/timed_run.h"
 #include "doppler/exec/waiting.h"

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "doppler/base/rng.h"
-#include "doppler/exec/core.h"
+#include "doppler/exec/dispatch_queue.h"
 #include "doppler/exec/start_order.h"
+#include "doppler/exec/transfer_plan.h"
 #include "doppler/exec/virtual_run.h"
-#include "doppler/exec/wiring.h"
 
 namespace doppler::exec {
 namespace {

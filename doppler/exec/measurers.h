@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "doppler/cost/problem.h"
+#include "doppler/exec/duration_model.h"
 #include "doppler/exec/engine.h"
-#include "doppler/exec/pace.h"
 #include "doppler/exec/session.h"
 #include "doppler/schedule/measurer.h"
 

@@ -7,10 +7,10 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/exec/backend.h"
-#include "doppler/exec/core.h"
-#include "doppler/exec/rest.h"
+#include "doppler/exec/dispatch_queue.h"
+#include "doppler/exec/remaining_work.h"
 #include "doppler/exec/start_order.h"
-#include "doppler/exec/wiring.h"
+#include "doppler/exec/transfer_plan.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::exec {

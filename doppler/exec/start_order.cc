@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "doppler/base/error.h"
-#include "doppler/exec/core.h"
-#include "doppler/exec/pace.h"
+#include "doppler/exec/dispatch_queue.h"
+#include "doppler/exec/duration_model.h"
 #include "doppler/exec/virtual_run.h"
 #include "doppler/schedule/memory.h"
 

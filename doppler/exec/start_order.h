@@ -3,7 +3,7 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/exec/admission.h"
-#include "doppler/exec/wiring.h"
+#include "doppler/exec/transfer_plan.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
 

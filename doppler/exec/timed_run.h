@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/exec/core.h"
-#include "doppler/exec/wiring.h"
+#include "doppler/exec/dispatch_queue.h"
+#include "doppler/exec/transfer_plan.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::exec {

@@ -6,9 +6,9 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/exec/admission.h"
-#include "doppler/exec/core.h"
-#include "doppler/exec/pace.h"
-#include "doppler/exec/wiring.h"
+#include "doppler/exec/dispatch_queue.h"
+#include "doppler/exec/duration_model.h"
+#include "doppler/exec/transfer_plan.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
 

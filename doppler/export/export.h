@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/import/imported.h"
+#include "doppler/formats/imported.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::exporting {
@@ -27,7 +27,7 @@ struct Source {
   // The file that the graph was read from, and how; only the ONNX form needs them.
   std::string model_file = {};
   std::string_view model = {};
-  import::ImportOptions options = {};
+  formats::ImportOptions options = {};
 };
 
 struct Target {

@@ -8,10 +8,10 @@
 #include <string_view>
 
 #include "doppler/base/error.h"
+#include "doppler/base/protobuf_reader.h"
 #include "doppler/export/targets.h"
-#include "doppler/import/onnx.h"
-#include "doppler/import/onnx_model.h"
-#include "doppler/import/protobuf_reader.h"
+#include "doppler/formats/onnx/onnx.h"
+#include "doppler/formats/onnx/onnx_model.h"
 
 namespace doppler::exporting {
 namespace {
@@ -49,7 +49,7 @@ class ModelWriter {
  public:
   explicit ModelWriter(const Source& source)
       : source_(source),
-        read_(import::read_onnx_nodes(source.model_file, source.model, source.options)) {
+        read_(formats::read_onnx_nodes(source.model_file, source.model, source.options)) {
     const graph::Graph& graph = source.problem.graph();
     if (read_.imported.graph.hash() != graph.hash()) {
       throw ParameterError(
@@ -60,7 +60,7 @@ class ModelWriter {
   Exported write() && {
     Exported exported;
     find_functions();
-    import::ProtobufReader reader(source_.model_file, source_.model);
+    ProtobufReader reader(source_.model_file, source_.model);
     while (reader.next()) {
       const std::size_t begin = reader.field_offset();
       if (reader.field() == 7) {
@@ -101,9 +101,9 @@ class ModelWriter {
  private:
   // The first field of a message where it is text: the name of a configuration, the key of an
   // entry.
-  static std::string_view name_of(import::ProtobufReader message) {
+  static std::string_view name_of(ProtobufReader message) {
     while (message.next()) {
-      if (message.field() == 1 && message.wire() == import::ProtobufReader::Wire::kBytes)
+      if (message.field() == 1 && message.wire() == ProtobufReader::Wire::kBytes)
         return message.string();
       message.skip();
     }
@@ -112,7 +112,7 @@ class ModelWriter {
 
   // Functions stand behind the graph that calls them.
   void find_functions() {
-    import::ProtobufReader reader(source_.model_file, source_.model);
+    ProtobufReader reader(source_.model_file, source_.model);
     while (reader.next()) {
       if (reader.field() == 25) {
         functions_.emplace(name_of(reader.message()));
@@ -123,13 +123,13 @@ class ModelWriter {
   }
 
   // TensorProto.external_data: where the weight's bytes are, if not in the model.
-  void find_weight_file(import::ProtobufReader tensor) {
+  void find_weight_file(ProtobufReader tensor) {
     while (tensor.next()) {
       if (tensor.field() != 13) {
         tensor.skip();
         continue;
       }
-      import::ProtobufReader entry = tensor.message();
+      ProtobufReader entry = tensor.message();
       std::string_view key, value;
       while (entry.next()) {
         if (entry.field() == 1) {
@@ -144,7 +144,7 @@ class ModelWriter {
     }
   }
 
-  std::string write_graph(import::ProtobufReader reader) {
+  std::string write_graph(ProtobufReader reader) {
     std::string graph;
     std::size_t node = 0;
     while (reader.next()) {
@@ -163,7 +163,7 @@ class ModelWriter {
     return graph;
   }
 
-  std::string write_node(import::ProtobufReader reader, std::size_t index) {
+  std::string write_node(ProtobufReader reader, std::size_t index) {
     std::string node;
     std::vector<std::string_view> outputs;
     std::string_view op;
@@ -206,7 +206,7 @@ class ModelWriter {
   }
 
   const Source& source_;
-  import::OnnxImported read_;
+  formats::OnnxImported read_;
   std::size_t unplaced_ = 0;  // on constants and shapes alone
   std::size_t replaced_ = 0;  // by the nodes of a body
   std::set<std::string_view> functions_;
@@ -216,7 +216,7 @@ class ModelWriter {
 }  // namespace
 
 Exported write_onnx(const Source& source) {
-  if (!import::is_onnx_model(source.model)) {
+  if (!formats::is_onnx_model(source.model)) {
     throw ParameterError(
         fmt::format("{}: only a graph that was read from an ONNX model can be written as one",
                     source.model_file.empty() ? "the graph" : source.model_file));

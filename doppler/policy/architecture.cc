@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include "doppler/base/error.h"
-#include "doppler/policy/dual_model.h"
-#include "doppler/policy/gdp_model.h"
-#include "doppler/policy/joint_model.h"
-#include "doppler/policy/placeto_model.h"
-#include "doppler/policy/stepwise_model.h"
+#include "doppler/policy/baselines/gdp_model.h"
+#include "doppler/policy/baselines/joint_model.h"
+#include "doppler/policy/baselines/placeto_model.h"
+#include "doppler/policy/baselines/stepwise_model.h"
+#include "doppler/policy/dual/dual_model.h"
 
 namespace doppler::policy {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "doppler/policy/actor.h"
-#include "doppler/policy/network.h"
+#include "doppler/policy/dual/network.h"
+#include "doppler/policy/model.h"
 
 namespace doppler::policy {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "doppler/policy/architecture.h"
+#include "doppler/policy/dual/network.h"
 #include "doppler/policy/episode.h"
-#include "doppler/policy/network.h"
-#include "doppler/policy/node_features.h"
+#include "doppler/policy/features/node_features.h"
 
 namespace doppler::policy {
 

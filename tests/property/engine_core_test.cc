@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "doppler/base/error.h"
-#include "doppler/exec/core.h"
+#include "doppler/exec/dispatch_queue.h"
+#include "doppler/exec/duration_model.h"
 #include "doppler/exec/engine.h"
-#include "doppler/exec/pace.h"
 #include "doppler/exec/start_order.h"
 #include "doppler/exec/virtual_run.h"
 #include "doppler/schedule/checker.h"

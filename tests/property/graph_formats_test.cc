@@ -3,9 +3,9 @@
 #include <rapidcheck/gtest.h>
 
 #include "doppler/base/rng.h"
+#include "doppler/formats/formats.h"
 #include "doppler/graph/builder.h"
 #include "doppler/graph/graph_json.h"
-#include "doppler/import/import.h"
 #include "support/graphs.h"
 
 namespace doppler {
@@ -99,9 +99,9 @@ RC_GTEST_PROP(GraphFormats, JsonHoldsRandomGraphs, (bool zero_costs, bool severa
 RC_GTEST_PROP(GraphFormats, DotHoldsWhatHasOneResultPerNode, (bool zero_costs)) {
   const auto seed = *rc::gen::arbitrary<std::uint64_t>();
   const Graph graph = test::random_graph({.nodes = 20, .zero_costs = zero_costs}, seed);
-  const import::SavedGraph saved = import::format_graph(graph, "dot");
+  const formats::SavedGraph saved = formats::format_graph(graph, "dot");
   RC_ASSERT(saved.notes.empty());
-  RC_ASSERT(import::parse("g", saved.text, {.format = "dot"}).graph.hash() == graph.hash());
+  RC_ASSERT(formats::parse("g", saved.text, {.format = "dot"}).graph.hash() == graph.hash());
 }
 
 // What a lossy format does hold stays the same from then on.
@@ -110,8 +110,8 @@ RC_GTEST_PROP(GraphFormats, ConvertingTwiceChangesNothingMore, ()) {
   const Graph graph = test::random_graph({.nodes = 20, .several_outputs = true}, seed);
   for (const char* format : {"text", "dot"}) {
     const auto read_back = [&](const Graph& written) {
-      const std::string text = import::format_graph(written, format).text;
-      return import::parse("g", text, {.format = format}).graph;
+      const std::string text = formats::format_graph(written, format).text;
+      return formats::parse("g", text, {.format = format}).graph;
     };
     const Graph once = read_back(graph);
     const Graph twice = read_back(once);

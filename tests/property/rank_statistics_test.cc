@@ -1,5 +1,5 @@
 // Rank statistics against their definitions, written out.
-#include "doppler/study/rank_statistics.h"
+#include "doppler/base/rank_statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "doppler/base/rng.h"
 
-namespace doppler::study {
+namespace doppler {
 namespace {
 
 // Whole numbers from a few: many are equal.
@@ -78,4 +78,4 @@ TEST(RankStatisticsProperty, AgreeWithTheirDefinitions) {
 }
 
 }  // namespace
-}  // namespace doppler::study
+}  // namespace doppler

@@ -45,7 +45,7 @@ TEST(SharedGraphs, ArePlaced) {
   for (const std::string& file : files) {
     SCOPED_TRACE(file);
     std::vector<std::string> specs{"4xA100", "2xA100+2xT4"};
-    if (import::load(file).machine) specs.push_back(std::string(api::kDevicesOfFile));
+    if (formats::load(file).machine) specs.push_back(std::string(api::kDevicesOfFile));
     for (const std::string& devices : specs) {
       SCOPED_TRACE(devices);
       const auto loaded = api::load_problem({.graph = file, .devices = devices});

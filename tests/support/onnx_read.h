@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "doppler/formats/onnx/onnx.h"
 #include "doppler/graph/graph.h"
-#include "doppler/import/onnx.h"
 #include "support/errors.h"
 #include "support/onnx_bytes.h"
 #include "support/read_graph.h"
@@ -18,9 +18,9 @@ namespace doppler::test::onnx {
 inline constexpr int kFloat = 1, kUint8 = 2, kInt8 = 3, kInt64 = 7, kBool = 9, kHalf = 10,
                      kDouble = 11, kInt4 = 22;
 
-inline import::Imported read(const std::string& bytes_of_model,
-                             const import::ImportOptions& options = {}) {
-  return import::read_onnx("m.onnx", bytes_of_model, options);
+inline formats::Imported read(const std::string& bytes_of_model,
+                              const formats::ImportOptions& options = {}) {
+  return formats::read_onnx("m.onnx", bytes_of_model, options);
 }
 inline std::string error_in(const std::string& bytes_of_model) {
   return error_of([&] { read(bytes_of_model); });

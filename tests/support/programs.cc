@@ -4,8 +4,8 @@
 #include <set>
 
 #include "doppler/base/file.h"
-#include "doppler/tra/program_text.h"
-#include "doppler/tra/workloads.h"
+#include "doppler/tra/language/program_text.h"
+#include "doppler/tra/language/workloads.h"
 #include "support/tra.h"
 
 namespace doppler::test {

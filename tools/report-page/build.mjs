@@ -1,11 +1,11 @@
-// Builds doppler/report/page.html, the template of `dopp report`, out of src/. With --check it only
+// Builds doppler/render/page/page.html, the template of `dopp report`, out of src/. With --check it only
 // says whether the committed file is what the sources give, and fails where it is not.
 import { build } from 'esbuild';
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const target = here('../../doppler/report/page.html');
+const target = here('../../doppler/render/page/page.html');
 
 // Licences of bundled packages, if any, stay in the file as comments.
 async function bundle(entry) {
@@ -39,12 +39,12 @@ if (page.includes(')page"')) throw new Error('the page holds )page"');
 if (process.argv.includes('--check')) {
   const committed = await readFile(target, 'utf8').catch(() => '');
   if (committed !== page) {
-    console.error('doppler/report/page.html is not what tools/report-page gives: run ' +
+    console.error('doppler/render/page/page.html is not what tools/report-page gives: run ' +
                   'npm run build there and commit the result');
     process.exit(1);
   }
-  console.log('doppler/report/page.html is what tools/report-page gives');
+  console.log('doppler/render/page/page.html is what tools/report-page gives');
 } else {
   await writeFile(target, page);
-  console.log(`wrote doppler/report/page.html, ${page.length} characters`);
+  console.log(`wrote doppler/render/page/page.html, ${page.length} characters`);
 }

@@ -9,7 +9,7 @@
 #include "doppler/base/json_object.h"
 #include "doppler/base/json_writer.h"
 #include "doppler/train/online/online_learner.h"
-#include "doppler/train/packed.h"
+#include "doppler/train/session/packed.h"
 
 namespace doppler::train {
 namespace {

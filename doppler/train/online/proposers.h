@@ -14,7 +14,7 @@
 #include "doppler/cost/problem.h"
 #include "doppler/policy/policy.h"
 #include "doppler/schedule/placement.h"
-#include "doppler/train/learner.h"
+#include "doppler/train/offline/learner.h"
 #include "doppler/train/online/race.h"
 
 namespace doppler::train {

@@ -14,7 +14,7 @@
 #include "doppler/kernel/shape.h"
 #include "doppler/schedule/checker.h"
 #include "doppler/tra/compile.h"
-#include "doppler/tra/workloads.h"
+#include "doppler/tra/language/workloads.h"
 #include "support/errors.h"
 
 namespace doppler::exec {

@@ -8,12 +8,12 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/json_reader.h"
+#include "doppler/base/protobuf_reader.h"
 #include "doppler/device/spec.h"
+#include "doppler/formats/dot/dot.h"
+#include "doppler/formats/dot/dot_lexer.h"
+#include "doppler/formats/onnx/onnx.h"
 #include "doppler/graph/builder.h"
-#include "doppler/import/dot.h"
-#include "doppler/import/dot_lexer.h"
-#include "doppler/import/onnx.h"
-#include "doppler/import/protobuf_reader.h"
 #include "support/onnx_bytes.h"
 
 namespace doppler::exporting {
@@ -48,7 +48,7 @@ class Export : public testing::Test {
   Export()
       : model_(small_model()),
         problem_(
-            std::make_shared<const graph::Graph>(import::read_onnx("m.onnx", model_, {}).graph),
+            std::make_shared<const graph::Graph>(formats::read_onnx("m.onnx", model_, {}).graph),
             std::make_shared<const device::Topology>(device::topology_from_spec("2xA100")), {}) {
     placement_ = {{DeviceId(0), DeviceId(1), DeviceId(1)}, {3.5, 2.0, 2.0}};
   }
@@ -69,13 +69,13 @@ class Export : public testing::Test {
 TEST_F(Export, OnnxCarriesDevicesTwice) {
   const Exported exported = write("onnx");
   // It is still the same model.
-  EXPECT_EQ(import::read_onnx("m.onnx", exported.bytes, {}).graph.hash(), problem_.graph().hash());
+  EXPECT_EQ(formats::read_onnx("m.onnx", exported.bytes, {}).graph.hash(), problem_.graph().hash());
   // Read by field numbers: node's metadata_props 9, device_configurations 10.
   std::vector<std::string> layers;
   std::vector<std::int64_t> devices;
   std::vector<std::string> configuration;
   const std::string file = "m.onnx";
-  for (import::ProtobufReader in(file, exported.bytes); in.next();) {
+  for (ProtobufReader in(file, exported.bytes); in.next();) {
     if (in.field() == 26) {
       for (auto entry = in.message(); entry.next();) {
         if (entry.field() == 3) {
@@ -158,7 +158,7 @@ TEST(ExportOnnx, SaysWhatItsAnnotationsDoNotHold) {
             {function("Outer", node("Inner", {"a"}, {"b"}, {}, "my.ops")),
              function("Inner", node("Exp", {"a"}, {"b"}))});
   const cost::Problem problem(
-      std::make_shared<const graph::Graph>(import::read_onnx("m.onnx", whole, {}).graph),
+      std::make_shared<const graph::Graph>(formats::read_onnx("m.onnx", whole, {}).graph),
       std::make_shared<const device::Topology>(device::topology_from_spec("2xA100")), {});
   ASSERT_EQ(problem.node_count(), 2u);
   const schedule::Placement placement{{DeviceId(0), DeviceId(1)}, {2.0, 1.0}};
@@ -246,15 +246,15 @@ TEST_F(Export, TensorflowStrings) {
 
 TEST_F(Export, DotReadsBack) {
   const std::string text = write("dot").bytes;
-  const graph::Graph graph = import::read_dot("g.dot", text, {}).graph;
+  const graph::Graph graph = formats::read_dot("g.dot", text, {}).graph;
   EXPECT_EQ(graph.node_count(), 3u);
   EXPECT_EQ(graph.edge_count(), 2u);
   // Our own reader passes over 'device'; its lexer does not.
   std::map<std::string, std::string> devices;
   const std::string file = "g.dot";
-  import::DotLexer lexer(file, text);
+  formats::DotLexer lexer(file, text);
   std::string node;
-  for (import::DotToken token = lexer.take(); token.kind != import::DotToken::Kind::kEnd;
+  for (formats::DotToken token = lexer.take(); token.kind != formats::DotToken::Kind::kEnd;
        token = lexer.take()) {
     if (lexer.peek().is("[")) node = token.text;
     if (token.text == "device") {

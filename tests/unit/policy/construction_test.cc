@@ -1,4 +1,4 @@
-#include "doppler/policy/construction.h"
+#include "doppler/policy/features/partial_placement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "doppler/policy/joint_player.h"
+#include "doppler/policy/baselines/joint_sampler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "doppler/policy/placeto_model.h"
+#include "doppler/policy/baselines/placeto_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

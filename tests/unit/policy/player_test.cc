@@ -1,4 +1,4 @@
-#include "doppler/policy/player.h"
+#include "doppler/policy/dual/episode_sampler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "doppler/policy/stepwise_model.h"
+#include "doppler/policy/baselines/stepwise_model.h"
 
 #include <gtest/gtest.h>
 

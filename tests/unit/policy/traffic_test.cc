@@ -1,4 +1,4 @@
-#include "doppler/policy/traffic.h"
+#include "doppler/policy/features/traffic.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "doppler/tra/program_text.h"
+#include "doppler/tra/language/program_text.h"
 #include "doppler/tra/sharding.h"
 #include "support/lowered.h"
 #include "support/programs.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "doppler/base/file.h"
-#include "doppler/tra/program_text.h"
+#include "doppler/tra/language/program_text.h"
 #include "support/errors.h"
 
 namespace doppler::tra {

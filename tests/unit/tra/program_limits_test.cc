@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "doppler/base/rng.h"
-#include "doppler/tra/program_parser.h"
-#include "doppler/tra/program_text.h"
+#include "doppler/tra/language/parser.h"
+#include "doppler/tra/language/program_text.h"
 #include "support/errors.h"
 
 namespace doppler::tra {

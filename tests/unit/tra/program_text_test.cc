@@ -1,4 +1,4 @@
-#include "doppler/tra/program_text.h"
+#include "doppler/tra/language/program_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

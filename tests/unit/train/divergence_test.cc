@@ -1,4 +1,4 @@
-#include "doppler/train/divergence.h"
+#include "doppler/train/offline/divergence.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 
 #include "doppler/graph/builder.h"
 #include "doppler/policy/architecture.h"
-#include "doppler/train/checkpoint.h"
-#include "doppler/train/training.h"
+#include "doppler/train/offline/training.h"
+#include "doppler/train/session/checkpoint.h"
 #include "support/graphs.h"
 
 namespace doppler::train {

@@ -1,4 +1,4 @@
-#include "doppler/train/learner.h"
+#include "doppler/train/offline/learner.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

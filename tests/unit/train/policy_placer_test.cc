@@ -1,4 +1,4 @@
-#include "doppler/train/policy_placer.h"
+#include "doppler/train/placers/policy_placer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

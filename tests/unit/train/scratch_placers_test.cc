@@ -1,4 +1,4 @@
-#include "doppler/train/scratch_placers.h"
+#include "doppler/train/placers/scratch_placers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "doppler/train/training.h"
+#include "doppler/train/offline/training.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "doppler/place/registry.h"
-#include "doppler/train/checkpoint.h"
+#include "doppler/train/session/checkpoint.h"
 #include "support/errors.h"
 #include "support/place_support.h"
 #include "support/random_problems.h"

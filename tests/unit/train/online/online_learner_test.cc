@@ -14,9 +14,9 @@
 #include "doppler/graph/generate/random.h"
 #include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/study/hidden_machine.h"
-#include "doppler/study/serve.h"
-#include "doppler/train/shipped_policy.h"
+#include "doppler/train/online/service.h"
+#include "doppler/train/placers/shipped_policy.h"
+#include "lab/hidden_machine.h"
 
 namespace doppler::train {
 namespace {
@@ -83,7 +83,7 @@ class Checked {
 };
 
 exec::Deviation hidden(const cost::Problem& p) {
-  return study::hidden_deviation(p, {}, 5);
+  return lab::hidden_deviation(p, {}, 5);
 }
 
 TEST(OnlineLearner, KeepsItsPromisesAndFindsBetter) {
@@ -99,8 +99,8 @@ TEST(OnlineLearner, KeepsItsPromisesAndFindsBetter) {
   EXPECT_GT(summary.improvement, 0.0);
   EXPECT_LT(summary.improvement_low, summary.improvement);
   EXPECT_LT(summary.improvement, summary.improvement_high);
-  const double before = study::true_mean(p, hidden(*p), start_of(*p), 100);
-  const double after = study::true_mean(p, hidden(*p), *service.learner.incumbent(), 100);
+  const double before = lab::true_mean(p, hidden(*p), start_of(*p), 100);
+  const double after = lab::true_mean(p, hidden(*p), *service.learner.incumbent(), 100);
   EXPECT_LT(after, before);
 }
 
@@ -152,8 +152,8 @@ TEST(OnlineLearner, IsNotMisledByStragglers) {
   Straggling machine(p);
   service.run(machine, 800);
   const exec::Deviation truth{.jitter = 0.02};
-  EXPECT_LT(study::true_mean(p, truth, *service.learner.incumbent(), 100),
-            1.01 * study::true_mean(p, truth, start, 100));
+  EXPECT_LT(lab::true_mean(p, truth, *service.learner.incumbent(), 100),
+            1.01 * lab::true_mean(p, truth, start, 100));
   EXPECT_EQ(service.learner.summary().changes, 0u);
 }
 
@@ -180,8 +180,8 @@ TEST(OnlineLearner, MovesWorkAwayFromADeviceThatSlowsDown) {
   };
   EXPECT_LT(work_on(*service.learner.incumbent()), 0.8 * work_on(before));
   EXPECT_GE(service.learner.summary().changes, 1u);
-  EXPECT_LT(study::true_mean(p, slow, *service.learner.incumbent(), 50),
-            0.95 * study::true_mean(p, slow, before, 50));
+  EXPECT_LT(lab::true_mean(p, slow, *service.learner.incumbent(), 50),
+            0.95 * lab::true_mean(p, slow, before, 50));
 }
 
 // A machine that others use, too: for some runs everything takes half as long again, then not.
@@ -212,15 +212,15 @@ TEST(OnlineLearner, FindsBetterOnAMachineThatNeverStaysTheSame) {
   const OnlineSummary summary = service.learner.summary();
   EXPECT_GT(summary.changes, 20u);
   ASSERT_FALSE(summary.promotions.empty());
-  EXPECT_LT(study::true_mean(p, hidden(*p), *service.learner.incumbent(), 100),
-            study::true_mean(p, hidden(*p), start_of(*p), 100));
+  EXPECT_LT(lab::true_mean(p, hidden(*p), *service.learner.incumbent(), 100),
+            lab::true_mean(p, hidden(*p), start_of(*p), 100));
 }
 
 TEST(OnlineLearner, GoesOnAfterACheckpointAsIfNothingHadHappened) {
   const auto p = problem(40);
   exec::VirtualMachine machine(p, hidden(*p), 1);
   const auto serve = [&](OnlineLearner& learner, std::uint64_t runs) {
-    study::serve(learner, machine, {.runs = runs, .beside = false});
+    train::serve(learner, machine, {.runs = runs, .beside = false});
   };
   OnlineLearner whole(p, start_of(*p), *shipped_policy(), quick());
   serve(whole, 300);
@@ -240,7 +240,7 @@ TEST(OnlineLearner, RefusesStatesOfOthersAndDamagedOnes) {
   const auto p = problem(40);
   exec::VirtualMachine machine(p, hidden(*p), 1);
   OnlineLearner learner(p, start_of(*p), *shipped_policy(), quick());
-  study::serve(learner, machine, {.runs = 60, .beside = false});
+  train::serve(learner, machine, {.runs = 60, .beside = false});
   const std::string state = learner.state_json();
   OnlineSettings other = quick();
   other.max_slowdown = 0.2;
@@ -321,7 +321,7 @@ TEST(OnlineLearner, WorksBesideTheRuns) {
   const auto p = problem(40);
   OnlineLearner learner(p, start_of(*p), *shipped_policy(), quick());
   exec::VirtualMachine machine(p, hidden(*p), 1);
-  study::serve(learner, machine, {.runs = 3000, .beside = true});
+  train::serve(learner, machine, {.runs = 3000, .beside = true});
   EXPECT_EQ(learner.summary().runs, 3000u);
   EXPECT_LE(learner.summary().explored, 300u);
 }

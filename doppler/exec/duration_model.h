@@ -1,0 +1,50 @@
+// How long nodes and transfers take on an emulated machine: the problem's costs, or others.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "doppler/cost/problem.h"
+#include "doppler/exec/transfer_plan.h"
+
+namespace doppler::exec {
+
+// How a machine differs from the cost tables that the placer saw. All factors are of time: 2 is
+// twice as slow.
+struct Deviation {
+  std::map<std::string, double> op_factors = {};      // by op kind
+  std::map<std::string, double> device_factors = {};  // by device name: stragglers
+  std::map<std::string, double> link_factors = {};    // "gpu0>gpu1": transfers from, to
+  // What every other transfer that is under way when one starts adds to its time, as a share: the
+  // cost tables know nothing of such a shared bottleneck.
+  double contention = 0.0;
+  double jitter = 0.0;  // sigma of a log-normal factor on everything, drawn anew in each run
+
+  friend bool operator==(const Deviation&, const Deviation&) = default;
+};
+
+// Immutable.
+class Pace {
+ public:
+  // Throws ParameterError where the deviation names something that is not there or has a factor
+  // that is not positive. The problem must outlive this.
+  explicit Pace(const cost::Problem& problem, const Deviation& deviation = {});
+
+  // In the problem's unit. `run` distinguishes runs: jitter is drawn from the seed, the run and
+  // what it is drawn for, never from the order of events.
+  double node_time(NodeId node, DeviceId device, std::uint64_t run) const;
+  double transfer_time(const Transfer& transfer, std::uint32_t others, std::uint64_t run) const;
+
+ private:
+  double jitter_factor(std::uint64_t run, std::uint64_t what) const;
+
+  const cost::Problem* problem_;
+  std::vector<double> op_factor_;      // by op kind
+  std::vector<double> device_factor_;  // by device
+  std::vector<double> link_factor_;    // by pair of devices; empty where all are 1
+  double contention_ = 0.0, jitter_ = 0.0;
+};
+
+}  // namespace doppler::exec

@@ -1,0 +1,19 @@
+// Graphs in the DOT language of Graphviz; docs/formats/dot.md says which attributes mean what.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "doppler/formats/content.h"
+#include "doppler/formats/imported.h"
+#include "doppler/formats/saved_graph.h"
+#include "doppler/graph/graph.h"
+
+namespace doppler::formats {
+
+bool is_dot(const Content& content);
+Imported read_dot(const std::string& file, std::string_view text, const ImportOptions& = {});
+
+SavedGraph write_dot(const graph::Graph& graph);
+
+}  // namespace doppler::formats

@@ -1,0 +1,65 @@
+// An HLO module as its text has it. Names and attributes view the text, which must outlive the
+// module. Immutable once parsed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace doppler::formats {
+
+// An array, or a tuple of shapes.
+struct HloShape {
+  std::vector<std::int64_t> dims;
+  double bits = 0.0;  // of an element; 0 for tokens
+  bool tuple = false;
+  std::vector<HloShape> elements;  // of a tuple
+
+  double element_count() const;  // of an array
+  double bytes() const;          // of all arrays in it
+  std::size_t leaf_count() const;
+  // Arrays of a nested tuple in order.
+  void append_leaves(std::vector<const HloShape*>& leaves) const;
+};
+
+struct HloInstruction {
+  std::string_view name;  // without %
+  std::string_view opcode;
+  HloShape shape;
+  std::vector<std::uint32_t> operands;  // indices in the computation, all smaller than its own
+  std::string_view arguments;           // what stands in the parentheses
+  std::vector<std::pair<std::string_view, std::string_view>> attributes;
+  std::size_t at = 0;  // where it stands in the text
+
+  // Empty where there is none.
+  std::string_view attribute(std::string_view key) const;
+};
+
+struct HloComputation {
+  std::string_view name;
+  std::vector<HloInstruction> instructions;
+  std::uint32_t root = 0;
+  std::vector<std::uint32_t> parameters;  // by number
+};
+
+struct HloModule {
+  std::string_view name;
+  std::vector<HloComputation> computations;
+  std::uint32_t entry = 0;
+  std::string_view input_output_alias;  // the attribute's text; may be empty
+};
+
+// Throws InputError with file:line:column.
+HloModule parse_hlo(const std::string& file, std::string_view text);
+
+// The integers of a list such as "{0,2}", "0_1x2_2" or "3x3": all numbers in order. Numbers that do
+// not fit are cut off at the largest.
+std::vector<std::int64_t> hlo_integers(std::string_view text);
+
+// The value of a key inside an attribute such as window={size=2x2 stride=1x1}; empty where absent.
+std::string_view hlo_field(std::string_view attribute, std::string_view key);
+
+}  // namespace doppler::formats

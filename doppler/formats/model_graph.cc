@@ -1,0 +1,153 @@
+#include "doppler/formats/model_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "doppler/graph/builder.h"
+
+namespace doppler::formats {
+namespace {
+
+class UniqueNames {
+ public:
+  // Names that stand in the model are taken before any is made up, so that they all stay.
+  void reserve(const std::string& name) { reserved_.insert(name); }
+
+  std::string make(const std::string& name) {
+    std::uint32_t& uses = uses_[name];
+    if (uses++ == 0) return name;
+    std::string numbered;
+    do {
+      numbered = fmt::format("{}.{}", name, uses++ - 1);
+    } while (!reserved_.insert(numbered).second);
+    --uses;
+    return numbered;
+  }
+
+ private:
+  std::unordered_set<std::string> reserved_;
+  std::unordered_map<std::string, std::uint32_t> uses_;
+};
+
+}  // namespace
+
+ModelGraph::Op ModelGraph::add_op(OpSpec spec) {
+  ops_.push_back(std::move(spec));
+  results_.emplace_back();
+  return static_cast<Op>(ops_.size() - 1);
+}
+
+ModelGraph::Tensor ModelGraph::add_result(Op op, std::string name, double bytes) {
+  const Tensor tensor = add_tensor(std::move(name), bytes, graph::TensorRole::kValue, op);
+  results_[op].push_back(tensor);
+  return tensor;
+}
+
+ModelGraph::Tensor ModelGraph::add_tensor(std::string name, double bytes, graph::TensorRole role,
+                                          Op producer) {
+  tensors_.push_back({std::move(name), bytes, role, producer});
+  return static_cast<Tensor>(tensors_.size() - 1);
+}
+
+void ModelGraph::set_update(Tensor value, Tensor parameter) {
+  TensorEntry& source = tensors_[value];
+  TensorEntry& target = tensors_[parameter];
+  if (source.role != graph::TensorRole::kValue || target.role != graph::TensorRole::kParameter ||
+      source.updates != kNone || target.updated || source.bytes != target.bytes) {
+    return;
+  }
+  source.updates = parameter;
+  target.updated = true;
+}
+
+// Operations are added after the producers of their operands, so one sweep from the back is enough.
+std::vector<bool> ModelGraph::needed_ops() const {
+  std::vector<bool> needed(ops_.size(), false);
+  bool any = false;
+  for (std::size_t i = 0; i < ops_.size(); ++i) any |= needed[i] = ops_[i].kept;
+  for (const TensorEntry& tensor : tensors_) {
+    if (tensor.output && tensor.role == graph::TensorRole::kValue) {
+      any |= needed[tensor.producer] = true;
+    }
+  }
+  // A model that names no result of its own computes them all.
+  if (!any) return std::vector<bool>(ops_.size(), true);
+  for (std::size_t i = ops_.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    for (const Tensor operand : ops_[i].operands) {
+      const TensorEntry& tensor = tensors_[operand];
+      if (tensor.role == graph::TensorRole::kValue) needed[tensor.producer] = true;
+    }
+  }
+  return needed;
+}
+
+ModelGraph::Built ModelGraph::build(std::string name) && {
+  const std::vector<bool> needed = needed_ops();
+  std::vector<bool> read(tensors_.size(), false);
+  UniqueNames node_names, tensor_names;
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    if (!needed[i]) continue;
+    node_names.reserve(ops_[i].name);
+    for (const Tensor tensor : ops_[i].operands) read[tensor] = true;
+  }
+  for (const TensorEntry& tensor : tensors_) tensor_names.reserve(tensor.name);
+
+  graph::GraphBuilder builder;
+  builder.set_name(std::move(name));
+  std::vector<NodeId> node_of_op(ops_.size());
+  std::size_t dropped = 0;
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    if (!needed[i]) {
+      ++dropped;
+      continue;
+    }
+    OpSpec& op = ops_[i];
+    if (!op.bytes_read) {
+      std::vector<Tensor> distinct = op.operands;
+      std::sort(distinct.begin(), distinct.end());
+      distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+      double sum = 0.0;
+      for (const Tensor tensor : distinct) sum += tensors_[tensor].bytes;
+      op.bytes_read = sum;
+    }
+    if (!op.bytes_written) {
+      double sum = 0.0;
+      for (const Tensor tensor : results_[i]) sum += tensors_[tensor].bytes;
+      op.bytes_written = sum;
+    }
+    node_of_op[i] = builder.add_node({.name = node_names.make(op.name),
+                                      .op = std::move(op.kind),
+                                      .scope = std::move(op.scope),
+                                      .flops = op.flops,
+                                      .bytes_read = op.bytes_read,
+                                      .bytes_written = op.bytes_written});
+  }
+  std::vector<TensorId> tensor_ids(tensors_.size());
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const TensorEntry& tensor = tensors_[i];
+    const bool is_value = tensor.role == graph::TensorRole::kValue;
+    if (is_value ? !needed[tensor.producer] : !read[i]) continue;
+    tensor_ids[i] =
+        builder.add_tensor({.name = tensor_names.make(tensor.name),
+                            .role = tensor.role,
+                            .producer = is_value ? node_of_op[tensor.producer] : NodeId{},
+                            .bytes = tensor.bytes,
+                            .output = tensor.output && is_value});
+  }
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const Tensor parameter = tensors_[i].updates;
+    if (parameter == kNone || !tensor_ids[i].valid() || !tensor_ids[parameter].valid()) continue;
+    builder.set_updates(tensor_ids[i], tensor_ids[parameter]);
+  }
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    if (!needed[i]) continue;
+    for (const Tensor tensor : ops_[i].operands) builder.connect(tensor_ids[tensor], node_of_op[i]);
+  }
+  return {std::move(builder).build(), std::move(node_of_op), dropped};
+}
+
+}  // namespace doppler::formats

@@ -1,0 +1,19 @@
+// Models as ncnn's .param files describe them; docs/formats/import.md says what is read and
+// assumed.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "doppler/formats/content.h"
+#include "doppler/formats/imported.h"
+
+namespace doppler::formats {
+
+bool is_ncnn(const Content& content);
+
+// `file` names the source in errors and names the graph. Sizes of an input that the file leaves
+// open are options.dimensions["BLOB.w"], ".h", ".d", ".c". Throws InputError with file:line:column.
+Imported read_ncnn(const std::string& file, std::string_view text, const ImportOptions& options);
+
+}  // namespace doppler::formats

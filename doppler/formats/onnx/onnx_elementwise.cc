@@ -1,0 +1,227 @@
+// Rules of ONNX operators that compute each element of the result by itself.
+#include <algorithm>
+
+#include "doppler/formats/onnx/onnx_op.h"
+
+namespace doppler::formats {
+namespace {
+
+// `kFlops` operations per element; the result has the first input's shape and type.
+template <int kFlops>
+void unary(OnnxOp& op) {
+  op.set_like(0, 0);
+  op.flops = kFlops * op.input(0).elements();
+}
+
+// The attribute may ask for another type.
+template <int kFlops>
+void unary_of_type(OnnxOp& op) {
+  unary<kFlops>(op);
+  if (op.has_attribute("dtype"))
+    op.outputs.at(0).type = onnx_type(op.integer("dtype", 1)).value_or(OnnxType::kUndefined);
+}
+
+template <int kFlops>
+void unary_to_bool(OnnxOp& op) {
+  unary<kFlops>(op);
+  op.outputs.at(0).type = OnnxType::kBool;
+}
+
+// com.microsoft: one half of the last dimension times gelu of the other.
+void bias_split_gelu(OnnxOp& op) {
+  const OnnxShape* x = op.shape(0);
+  if (x == nullptr || x->empty()) return;
+  OnnxShape out = *x;
+  out.back() /= 2;
+  op.flops = 10.0 * onnx_elements(out);
+  op.set(0, op.input(0).type, std::move(out));
+}
+
+// The operands broadcast against each other, however many they are.
+template <int kFlops, bool kBool = false>
+void broadcast(OnnxOp& op) {
+  OnnxShape shape;
+  for (std::size_t i = 0; i < op.input_count(); ++i) {
+    if (!op.has_input(i)) continue;
+    if (op.shape(i) == nullptr) return;
+    shape = onnx_broadcast(shape, *op.shape(i));
+  }
+  op.flops = kFlops * onnx_elements(shape) *
+             std::max<double>(1.0, static_cast<double>(op.input_count()) - 1.0);
+  op.set(0, kBool ? OnnxType::kBool : op.input(0).type, std::move(shape));
+}
+
+// com.microsoft: two operands, each with a scale and a zero point behind it.
+void qlinear_binary(OnnxOp& op) {
+  const OnnxShape *a = op.shape(0), *b = op.shape(3);
+  if (a == nullptr || b == nullptr) return;
+  OnnxShape shape = onnx_broadcast(*a, *b);
+  op.flops = onnx_elements(shape);
+  op.set(0, op.input(0).type, std::move(shape));
+}
+
+void where(OnnxOp& op) {
+  broadcast<1>(op);
+  op.outputs.at(0).type = op.input(1).type;
+  op.flops = op.outputs[0].shape ? onnx_elements(*op.outputs[0].shape) : 0.0;
+}
+
+void cast(OnnxOp& op) {
+  op.set_like(0, 0);
+  op.outputs.at(0).type = onnx_type(op.integer("to", 1)).value_or(OnnxType::kUndefined);
+  op.view = op.input(0).type == op.outputs[0].type && op.input(0).type != OnnxType::kUndefined;
+  op.flops = op.input(0).elements();
+}
+
+void cast_like(OnnxOp& op) {
+  op.set_like(0, 0);
+  op.outputs.at(0).type = op.input(1).type;
+  op.view = op.input(0).type == op.input(1).type;
+  op.flops = op.input(0).elements();
+}
+
+void identity(OnnxOp& op) {
+  op.set_like(0, 0);
+  op.view = true;
+}
+
+// At inference nothing is dropped. The mask, where someone asks for it, is all ones.
+void dropout(OnnxOp& op) {
+  identity(op);
+  op.set_like(1, 0);
+  if (op.outputs.size() > 1) op.outputs[1].type = OnnxType::kBool;
+}
+
+void quantize(OnnxOp& op) {
+  op.set_like(0, 0);
+  op.outputs.at(0).type = op.has_input(2) ? op.input(2).type : *onnx_type(2);
+  op.flops = 3.0 * op.input(0).elements();
+}
+
+void dequantize(OnnxOp& op) {
+  op.set_like(0, 0);
+  op.outputs.at(0).type = op.input(1).type;
+  op.flops = 2.0 * op.input(0).elements();
+}
+
+void dynamic_quantize(OnnxOp& op) {
+  op.set_like(0, 0);
+  op.outputs.at(0).type = *onnx_type(2);
+  op.set(1, OnnxType::kFloat, {});
+  op.set(2, *onnx_type(2), {});
+  op.flops = 5.0 * op.input(0).elements();
+}
+
+// Operations per element as the formula has them, a transcendental function as one.
+constexpr OnnxRuleEntry kRules[] = {{"Identity", identity},
+                                    {"Dropout", dropout},
+                                    {"Cast", cast},
+                                    {"CastLike", cast_like},
+                                    {"BitCast", cast},
+                                    {"Abs", unary<1>},
+                                    {"Neg", unary<1>},
+                                    {"Ceil", unary<1>},
+                                    {"Floor", unary<1>},
+                                    {"Round", unary<1>},
+                                    {"Sign", unary<1>},
+                                    {"Sqrt", unary<1>},
+                                    {"Reciprocal", unary<1>},
+                                    {"Exp", unary<1>},
+                                    {"Log", unary<1>},
+                                    {"Sin", unary<1>},
+                                    {"Cos", unary<1>},
+                                    {"Tan", unary<1>},
+                                    {"Asin", unary<1>},
+                                    {"Acos", unary<1>},
+                                    {"Atan", unary<1>},
+                                    {"Sinh", unary<1>},
+                                    {"Cosh", unary<1>},
+                                    {"Asinh", unary<1>},
+                                    {"Acosh", unary<1>},
+                                    {"Atanh", unary<1>},
+                                    {"Tanh", unary<1>},
+                                    {"Erf", unary<1>},
+                                    {"Relu", unary<1>},
+                                    {"LeakyRelu", unary<2>},
+                                    {"ThresholdedRelu", unary<1>},
+                                    {"Elu", unary<3>},
+                                    {"Celu", unary<4>},
+                                    {"Selu", unary<4>},
+                                    {"Sigmoid", unary<3>},
+                                    {"HardSigmoid", unary<4>},
+                                    {"HardSwish", unary<5>},
+                                    {"Swish", unary<4>},
+                                    {"Mish", unary<6>},
+                                    {"Softplus", unary<3>},
+                                    {"Softsign", unary<3>},
+                                    {"Gelu", unary<8>},
+                                    {"FastGelu", unary<9>},
+                                    {"BiasGelu", unary<9>},
+                                    {"QuickGelu", unary<5>},
+                                    {"BiasAdd", unary<2>},
+                                    {"BiasSplitGelu", bias_split_gelu},
+                                    {"Shrink", unary<2>},
+                                    {"Clip", unary<2>},
+                                    {"BitwiseNot", unary<1>},
+                                    {"Not", unary_to_bool<1>},
+                                    {"IsNaN", unary_to_bool<1>},
+                                    {"IsInf", unary_to_bool<1>},
+                                    {"Trilu", unary<0>},
+                                    {"CumSum", unary<1>},
+                                    {"CumProd", unary<1>},
+                                    {"Softmax", unary<5>},
+                                    {"LogSoftmax", unary<6>},
+                                    {"Hardmax", unary<2>},
+                                    {"EyeLike", unary_of_type<0>},
+                                    {"RandomNormalLike", unary_of_type<8>},
+                                    {"RandomUniformLike", unary_of_type<8>},
+                                    {"Bernoulli", unary_of_type<8>},
+                                    {"ImageScaler", unary<2>},
+                                    {"Binarizer", unary<1>},
+                                    {"Scaler", unary<2>},
+                                    {"Imputer", unary<1>},
+                                    {"Affine", unary<2>},
+                                    {"ParametricSoftplus", unary<4>},
+                                    {"ScaledTanh", unary<3>},
+                                    {"BiasSoftmax", unary<6>},
+                                    {"BiasDropout", unary<2>},
+                                    {"Add", broadcast<1>},
+                                    {"Sub", broadcast<1>},
+                                    {"Mul", broadcast<1>},
+                                    {"Div", broadcast<1>},
+                                    {"Mod", broadcast<1>},
+                                    {"Pow", broadcast<1>},
+                                    {"PRelu", broadcast<2>},
+                                    {"BitShift", broadcast<1>},
+                                    {"BitwiseAnd", broadcast<1>},
+                                    {"BitwiseOr", broadcast<1>},
+                                    {"BitwiseXor", broadcast<1>},
+                                    {"And", broadcast<1, true>},
+                                    {"Or", broadcast<1, true>},
+                                    {"Xor", broadcast<1, true>},
+                                    {"Equal", broadcast<1, true>},
+                                    {"Greater", broadcast<1, true>},
+                                    {"GreaterOrEqual", broadcast<1, true>},
+                                    {"Less", broadcast<1, true>},
+                                    {"LessOrEqual", broadcast<1, true>},
+                                    {"Sum", broadcast<1>},
+                                    {"Mean", broadcast<1>},
+                                    {"Max", broadcast<1>},
+                                    {"Min", broadcast<1>},
+                                    {"QLinearAdd", qlinear_binary},
+                                    {"QLinearMul", qlinear_binary},
+                                    {"StringConcat", broadcast<1>},
+                                    {"RegexFullMatch", unary_to_bool<1>},
+                                    {"Where", where},
+                                    {"QuantizeLinear", quantize},
+                                    {"DequantizeLinear", dequantize},
+                                    {"DynamicQuantizeLinear", dynamic_quantize},
+                                    {{}, nullptr}};
+
+}  // namespace
+
+const OnnxRuleEntry* onnx_elementwise_rules() {
+  return kRules;
+}
+
+}  // namespace doppler::formats

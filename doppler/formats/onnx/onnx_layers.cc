@@ -1,0 +1,316 @@
+// Rules of ONNX's neural layers: convolutions, pooling, normalisation, recurrence. Data is
+// N x C x spatial dimensions, as the standard has it, but for some of com.microsoft's, which have
+// the channels last.
+#include <algorithm>
+#include <cmath>
+
+#include "doppler/formats/onnx/onnx_op.h"
+
+namespace doppler::formats {
+namespace {
+
+std::int64_t at_or(const std::vector<std::int64_t>& list, std::size_t i, std::int64_t absent) {
+  return i < list.size() ? list[i] : absent;
+}
+
+// A size after a window has gone over it; `i` counts spatial dimensions.
+std::int64_t windowed(const OnnxOp& op, std::size_t i, std::size_t spatial, std::int64_t size,
+                      std::int64_t kernel) {
+  const double stride =
+      static_cast<double>(std::max<std::int64_t>(at_or(op.integer_list("strides"), i, 1), 1));
+  const double extent = static_cast<double>(at_or(op.integer_list("dilations"), i, 1)) *
+                            (static_cast<double>(kernel) - 1.0) +
+                        1.0;
+  const std::string_view automatic = op.string("auto_pad", "NOTSET");
+  const auto in = static_cast<double>(size);
+  if (automatic.starts_with("SAME")) return static_cast<std::int64_t>(std::ceil(in / stride));
+  const std::vector<std::int64_t>& pads = op.integer_list("pads");
+  const double padding = automatic == "VALID"
+                             ? 0.0
+                             : static_cast<double>(at_or(pads, i, 0)) +
+                                   static_cast<double>(at_or(pads, i + spatial, 0));
+  const double steps = (in + padding - extent) / stride;
+  const bool up = op.integer("ceil_mode", 0) != 0;
+  // A window larger than its input (a sequence taken too short) still gives something.
+  return std::max<std::int64_t>(onnx_size((up ? std::ceil(steps) : std::floor(steps)) + 1.0),
+                                size > 0 ? 1 : 0);
+}
+
+enum class Channels { kSecond, kLast };
+
+// REQUIRES: data of two dimensions or more.
+std::int64_t& channels_of(OnnxShape& data, Channels channels) {
+  return channels == Channels::kLast ? data.back() : data[1];
+}
+std::size_t first_spatial(Channels channels) {
+  return channels == Channels::kLast ? 1 : 2;
+}
+
+// Whether weights have their spatial sizes before the input channels. Models of both kinds are
+// found beside data with the channels last; `kernel_shape` tells them apart.
+bool weights_end_with_channels(const OnnxOp& op, const OnnxShape& w, Channels data) {
+  if (data == Channels::kSecond) return false;
+  const std::vector<std::int64_t>& kernel = op.integer_list("kernel_shape");
+  return !std::equal(kernel.begin(), kernel.end(), w.begin() + 2, w.end());
+}
+
+void convolve(OnnxOp& op, std::size_t weights, OnnxType type, Channels channels) {
+  const OnnxShape *x = op.shape(0), *w = op.shape(weights);
+  if (x == nullptr || w == nullptr || x->size() < 2 || w->size() != x->size()) return;
+  const std::size_t spatial = x->size() - 2;
+  const bool ends_with_channels = weights_end_with_channels(op, *w, channels);
+  OnnxShape out = *x;
+  channels_of(out, channels) = w->front();
+  double window = 1.0;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const std::int64_t kernel = (*w)[i + (ends_with_channels ? 1 : 2)];
+    std::int64_t& size = out[i + first_spatial(channels)];
+    size = windowed(op, i, spatial, size, kernel);
+    window *= static_cast<double>(kernel);
+  }
+  // Weights have the input channels of one group.
+  const auto inputs = static_cast<double>(ends_with_channels ? w->back() : (*w)[1]);
+  op.flops = 2.0 * onnx_elements(out) * window * inputs;
+  op.set(0, type, std::move(out));
+}
+void conv(OnnxOp& op) {
+  convolve(op, 1, op.input(0).type, Channels::kSecond);
+}
+void nhwc_conv(OnnxOp& op) {
+  convolve(op, 1, op.input(0).type, Channels::kLast);
+}
+void conv_integer(OnnxOp& op) {
+  convolve(op, 1, OnnxType::kInt32, Channels::kSecond);
+}
+// com.microsoft has an attribute that the standard has not.
+Channels channels_attribute(const OnnxOp& op) {
+  return op.integer("channels_last", 0) != 0 ? Channels::kLast : Channels::kSecond;
+}
+void qlinear_conv(OnnxOp& op) {
+  convolve(op, 3, op.has_input(7) ? op.input(7).type : op.input(0).type, channels_attribute(op));
+}
+
+void conv_transpose(OnnxOp& op) {
+  const OnnxShape *x = op.shape(0), *w = op.shape(1);
+  if (x == nullptr || w == nullptr || x->size() < 2 || w->size() != x->size()) return;
+  const std::size_t spatial = x->size() - 2;
+  const std::vector<std::int64_t>& given = op.integer_list("output_shape");
+  const std::vector<std::int64_t>&strides = op.integer_list("strides"),
+        &pads = op.integer_list("pads");
+  OnnxShape out{(*x)[0], onnx_size(static_cast<double>((*w)[1]) *
+                                   static_cast<double>(op.integer("group", 1)))};
+  double window = 1.0;
+  for (std::size_t i = 0; i < spatial; ++i) {
+    const auto kernel = static_cast<double>((*w)[i + 2]);
+    const auto stride = static_cast<double>(at_or(strides, i, 1));
+    const auto in = static_cast<double>((*x)[i + 2]);
+    double size = (in - 1.0) * stride +
+                  static_cast<double>(at_or(op.integer_list("dilations"), i, 1)) * (kernel - 1.0) +
+                  1.0 + static_cast<double>(at_or(op.integer_list("output_padding"), i, 0)) -
+                  static_cast<double>(at_or(pads, i, 0)) -
+                  static_cast<double>(at_or(pads, i + spatial, 0));
+    if (op.string("auto_pad").starts_with("SAME")) size = in * stride;
+    if (!given.empty()) size = static_cast<double>(at_or(given, given.size() - spatial + i, 1));
+    out.push_back(onnx_size(size));
+    window *= kernel;
+  }
+  op.flops = 2.0 * onnx_elements(*x) * window * static_cast<double>((*w)[1]);
+  op.set(0, op.input(0).type, std::move(out));
+}
+
+void pool_windows(OnnxOp& op, Channels channels) {
+  const OnnxShape* x = op.shape(0);
+  const std::vector<std::int64_t>& kernel = op.integer_list("kernel_shape");
+  if (x == nullptr || x->size() < 2) return;
+  OnnxShape out = *x;
+  double window = 1.0;
+  for (std::size_t i = 0; i + 2 < x->size(); ++i) {
+    std::int64_t& size = out[i + first_spatial(channels)];
+    size = windowed(op, i, x->size() - 2, size, at_or(kernel, i, 1));
+    window *= static_cast<double>(std::max<std::int64_t>(at_or(kernel, i, 1), 1));
+  }
+  op.flops = onnx_elements(out) * window;
+  op.set(1, OnnxType::kInt64, out);
+  op.set(0, op.input(0).type, std::move(out));
+}
+void pool(OnnxOp& op) {
+  pool_windows(op, channels_attribute(op));
+}
+void nhwc_pool(OnnxOp& op) {
+  pool_windows(op, Channels::kLast);
+}
+
+void global_pool(OnnxOp& op) {
+  const OnnxShape* x = op.shape(0);
+  if (x == nullptr || x->size() < 2) return;
+  const Channels channels = channels_attribute(op);
+  OnnxShape out = *x;
+  for (std::size_t i = 0; i + 2 < x->size(); ++i) out[i + first_spatial(channels)] = 1;
+  op.flops = onnx_elements(*x);
+  op.set(0, op.input(0).type, std::move(out));
+}
+
+void max_unpool(OnnxOp& op) {
+  op.set_like(0, 0);
+  if (const auto given = op.integers(2)) {
+    op.set(0, op.input(0).type, *given);
+    return;
+  }
+  const OnnxShape* x = op.shape(0);
+  if (x == nullptr) return;
+  OnnxShape out = *x;
+  for (std::size_t i = 2; i < out.size(); ++i) {
+    const auto stride = static_cast<double>(at_or(op.integer_list("strides"), i - 2, 1));
+    const auto kernel = static_cast<double>(at_or(op.integer_list("kernel_shape"), i - 2, 1));
+    out[i] = onnx_size((static_cast<double>(out[i]) - 1.0) * stride + kernel);
+  }
+  op.set(0, op.input(0).type, std::move(out));
+}
+
+void batch_norm(OnnxOp& op) {
+  op.set_like(0, 0);
+  for (std::size_t i = 1; i < op.outputs.size(); ++i)
+    op.set_like(i, std::min<std::size_t>(i + 2, 4));
+  op.flops = 2.0 * op.input(0).elements();
+}
+
+// Mean and inverse deviation are outputs too, where asked for.
+template <int kFlops>
+void norm(OnnxOp& op) {
+  op.set_like(0, 0);
+  const OnnxShape* x = op.shape(0);
+  if (x == nullptr) return;
+  OnnxShape statistics = *x;
+  const auto axis = onnx_axis(op.integer("axis", -1), x->size());
+  for (std::size_t i = axis.value_or(0); i < statistics.size(); ++i) statistics[i] = 1;
+  op.set(1, OnnxType::kFloat, statistics);
+  op.set(2, OnnxType::kFloat, statistics);
+  op.flops = kFlops * onnx_elements(*x);
+}
+
+// com.microsoft: normalises the sum of two inputs, which is the fourth output.
+void skip_norm(OnnxOp& op) {
+  norm<10>(op);
+  op.set_like(3, 0);
+}
+
+// com.microsoft: the same for groups of channels; the sum is the second output.
+void skip_group_norm(OnnxOp& op) {
+  op.set_like(0, 0);
+  op.set_like(1, 0);
+  op.flops = 10.0 * op.input(0).elements();
+}
+
+void embed_norm(OnnxOp& op) {
+  const OnnxShape *ids = op.shape(0), *words = op.shape(2);
+  if (ids == nullptr || words == nullptr || words->empty()) return;
+  OnnxShape out = *ids;
+  out.push_back(words->back());
+  op.flops = 10.0 * onnx_elements(out);
+  op.bytes_read = 3.0 * onnx_elements(out) * onnx_type_bytes(op.input(2).type);
+  op.set(1, OnnxType::kInt32, {ids->empty() ? 1 : (*ids)[0]});
+  op.set(0, op.input(2).type, out);
+  op.set(2, op.input(2).type, out);
+}
+
+// LSTM, GRU, RNN: X is [sequence, batch, input]; W [directions, gates * hidden, input].
+void recurrent(OnnxOp& op) {
+  const OnnxShape *x = op.shape(0), *w = op.shape(1), *r = op.shape(2);
+  if (x == nullptr || r == nullptr || x->size() != 3 || r->size() != 3) return;
+  const bool batch_first = op.integer("layout", 0) != 0;
+  const std::int64_t length = (*x)[batch_first ? 1 : 0], batch = (*x)[batch_first ? 0 : 1];
+  const std::int64_t ways = (*r)[0], hidden = op.integer("hidden_size", (*r)[2]);
+  const double weights = onnx_elements(*r) + (w != nullptr ? onnx_elements(*w) : 0.0);
+  op.flops = 2.0 * weights * static_cast<double>(length) * static_cast<double>(batch);
+  const OnnxType type = op.input(0).type;
+  op.set(0, type,
+         batch_first ? OnnxShape{batch, length, ways, hidden}
+                     : OnnxShape{length, ways, batch, hidden});
+  for (std::size_t i = 1; i < op.outputs.size(); ++i) {
+    op.set(i, type, batch_first ? OnnxShape{batch, ways, hidden} : OnnxShape{ways, batch, hidden});
+  }
+}
+
+void resize(OnnxOp& op) {
+  const OnnxShape* x = op.shape(0);
+  if (x == nullptr) return;
+  op.set_like(0, 0);
+  // Upsample and the first Resize: scales are the second input or an attribute.
+  const bool old = op.node().op == "Upsample" || op.input_count() == 2;
+  const std::size_t scales_at = old ? 1 : 2;
+  OnnxShape out = *x;
+  const std::vector<std::int64_t>& axes = op.integer_list("axes");
+  const auto target = [&](std::size_t i) -> std::int64_t* {
+    const auto axis = i < axes.size()  ? onnx_axis(axes[i], out.size())
+                      : i < out.size() ? std::optional(i)
+                                       : std::nullopt;
+    return axis ? &out[*axis] : nullptr;
+  };
+  std::vector<double> scales;
+  if (op.has_input(scales_at) && op.input(scales_at).data) scales = *op.input(scales_at).data;
+  if (const OnnxAttribute* attribute = op.find("scales")) scales = attribute->numbers;
+  if (const auto sizes = op.integers(3); sizes && !sizes->empty()) {
+    for (std::size_t i = 0; i < sizes->size(); ++i) {
+      if (std::int64_t* size = target(i)) *size = (*sizes)[i];
+    }
+  } else if (!scales.empty()) {
+    for (std::size_t i = 0; i < scales.size(); ++i) {
+      if (std::int64_t* size = target(i)) {
+        *size = onnx_size(std::floor(static_cast<double>(*size) * scales[i]));
+      }
+    }
+  } else {
+    op.outputs.at(0).shape.reset();
+    return;
+  }
+  op.flops = 8.0 * onnx_elements(out);
+  op.set(0, op.input(0).type, std::move(out));
+}
+
+constexpr OnnxRuleEntry kRules[] = {{"Conv", conv},
+                                    {"FusedConv", conv},
+                                    {"DeformConv", conv},
+                                    {"NhwcConv", nhwc_conv},
+                                    {"NhwcFusedConv", nhwc_conv},
+                                    {"ConvInteger", conv_integer},
+                                    {"QLinearConv", qlinear_conv},
+                                    {"ConvTranspose", conv_transpose},
+                                    {"MaxPool", pool},
+                                    {"AveragePool", pool},
+                                    {"LpPool", pool},
+                                    {"NhwcMaxPool", nhwc_pool},
+                                    {"QLinearAveragePool", pool},
+                                    {"GlobalAveragePool", global_pool},
+                                    {"GlobalMaxPool", global_pool},
+                                    {"GlobalLpPool", global_pool},
+                                    {"QLinearGlobalAveragePool", global_pool},
+                                    {"MaxUnpool", max_unpool},
+                                    {"BatchNormalization", batch_norm},
+                                    {"InstanceNormalization", norm<8>},
+                                    {"LayerNormalization", norm<8>},
+                                    {"GroupNormalization", norm<8>},
+                                    {"GroupNorm", norm<8>},
+                                    {"RMSNormalization", norm<4>},
+                                    {"SimplifiedLayerNormalization", norm<4>},
+                                    {"MeanVarianceNormalization", norm<8>},
+                                    {"LpNormalization", norm<4>},
+                                    {"LRN", norm<8>},
+                                    {"SkipLayerNormalization", skip_norm},
+                                    {"SkipSimplifiedLayerNormalization", skip_norm},
+                                    {"SkipGroupNorm", skip_group_norm},
+                                    {"EmbedLayerNormalization", embed_norm},
+                                    {"LSTM", recurrent},
+                                    {"GRU", recurrent},
+                                    {"RNN", recurrent},
+                                    {"DynamicQuantizeLSTM", recurrent},
+                                    {"Resize", resize},
+                                    {"Upsample", resize},
+                                    {{}, nullptr}};
+
+}  // namespace
+
+const OnnxRuleEntry* onnx_layer_rules() {
+  return kRules;
+}
+
+}  // namespace doppler::formats

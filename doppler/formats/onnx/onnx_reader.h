@@ -1,0 +1,138 @@
+// Reads the nodes of an ONNX model into operations: what is folded, what is a view, what works.
+// The nodes of the model are in onnx.cc, control flow and functions in onnx_bodies.cc.
+//
+// Not thread safe. read() may be called once.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "doppler/formats/model_graph.h"
+#include "doppler/formats/onnx/onnx.h"
+#include "doppler/formats/onnx/onnx_model.h"
+#include "doppler/formats/onnx/onnx_notes.h"
+#include "doppler/formats/onnx/onnx_op.h"
+
+namespace doppler::formats {
+
+class OnnxReader {
+ public:
+  // The arguments must outlive this.
+  OnnxReader(const std::string& file, std::string_view bytes, const ImportOptions& options);
+
+  OnnxImported read() &&;
+
+ private:
+  using ValueIndex = std::uint32_t;
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+
+  // A value of the model, and where its data is.
+  struct Value {
+    std::string_view name;
+    OnnxFacts facts;
+    ModelGraph::Tensor tensor = kNone;  // none: of a constant not yet used, or inside a body
+    std::uint32_t source = kNone;       // the operation of the graph whose result it is
+  };
+
+  struct Scope {
+    std::unordered_map<std::string_view, ValueIndex> names;  // kNone: left out by a function's call
+    const Scope* outer = nullptr;
+    std::unordered_map<std::string_view, const OnnxValueInfo*> declared;
+
+    // Nothing where there is no such name.
+    std::optional<ValueIndex> find(std::string_view name) const;
+  };
+
+  // The sum of a body that becomes one node.
+  struct Body {
+    double flops = 0.0, bytes_read = 0.0, bytes_written = 0.0;
+    bool works = false;
+    std::vector<ModelGraph::Tensor> operands;  // from outside
+
+    void add(const Body& other, double times);
+  };
+
+  using Values = std::vector<ValueIndex>;
+  using Attributes = std::vector<OnnxAttribute>;
+
+  [[noreturn]] void fail(std::size_t at, const std::string& message) const {
+    onnx_fail(file_, at, message);
+  }
+
+  // --- one node ---
+  ValueIndex add_value(Scope& scope, std::string_view name, OnnxFacts facts);
+  void enter(const OnnxGraph& graph, Scope& scope);
+  std::vector<std::size_t> order_of(const std::vector<OnnxNode>& nodes, const Scope& scope) const;
+  // `body`: null in the model's graph itself, where a node becomes an operation. `outer`: the
+  // attributes of the function that this is in.
+  void visit(const OnnxNode& node, Scope& scope, Body* body, const Attributes& outer, int depth);
+  bool gives_the_same(const OnnxNode& node, const Values& inputs, Scope& scope) const;
+  void complete(OnnxOp& op, const Scope& scope);
+  void pass_on(const OnnxNode& node, OnnxOp& op, ValueIndex input, Scope& scope, const Body* body);
+  ModelGraph::Tensor tensor_of(ValueIndex index);
+  void work(const OnnxNode& node, OnnxOp& op, const Values& inputs, Scope& scope, Body* body);
+  void emit(const OnnxNode& node, const Body& cost, std::vector<OnnxFacts> results, Scope& scope,
+            Body* body);
+
+  // --- bodies ---
+  Values run(const OnnxGraph& graph, Scope& scope, Body* body, const Attributes& outer, int depth);
+  // What may be known outside of a value of a body.
+  OnnxFacts facts_of(ValueIndex value) const;
+  OnnxFacts facts_without_data(ValueIndex value) const;
+  void adopt(const OnnxNode& node, const Values& results, Scope& scope, const Body* body);
+  bool all_placed(const Values& results) const;
+  const OnnxGraph& body_of(const OnnxNode& node, std::string_view name) const;
+  Body body_that_reads(const Values& inputs);
+  void emit_body(const OnnxNode& node, Body cost, std::vector<OnnxFacts> results, Scope& scope,
+                 Body* body);
+
+  bool holds_the_model(const OnnxNode& node) const;
+  void replace_by(const OnnxGraph& branch, const OnnxNode& node, Scope& scope,
+                  const Attributes& outer, int depth);
+  void visit_if(const OnnxNode& node, const Values& inputs, Scope& scope, Body* body,
+                const Attributes& outer, int depth);
+
+  struct Rounds;
+  Rounds rounds_of(const OnnxNode& node, const Values& inputs, std::size_t states) const;
+  std::vector<OnnxFacts> run_loop(const OnnxNode& node, const Values& inputs, Scope& scope,
+                                  Body& cost, const Attributes& outer, int depth);
+  void visit_loop(const OnnxNode& node, const Values& inputs, Scope& scope, Body* body,
+                  const Attributes& outer, int depth);
+
+  bool is_module(const OnnxFunction& function) const;
+  static Attributes attributes_of_call(const OnnxFunction& function, const OnnxNode& node,
+                                       const Attributes& outer);
+  void visit_function(const OnnxFunction& function, const OnnxNode& node, const Values& inputs,
+                      Scope& scope, Body* body, const Attributes& outer, int depth);
+
+  using FunctionName = std::tuple<std::string_view, std::string_view, std::string_view>;
+  static FunctionName function_name(const OnnxNode& node) {
+    return {node.domain, node.op, node.overload};
+  }
+
+  const std::string& file_;
+  OnnxModel model_;
+  OnnxNotes notes_;
+  ModelGraph graph_;
+  std::deque<Value> values_;  // facts keep their place while more are added
+  std::map<FunctionName, const OnnxFunction*> functions_;
+  // What bodies that are visited several times give each time: constants are there once.
+  struct Folded {
+    Values inputs, outputs;
+  };
+  std::unordered_map<const OnnxNode*, Folded> folded_;
+  std::unordered_map<const OnnxTensor*, ValueIndex> initializers_;
+  std::vector<std::uint32_t> op_of_;  // of each node of the model's graph
+  std::size_t current_ = 0;           // the node of it that is visited
+  std::size_t visited_ = 0;
+  bool walks_rounds_ = false;  // inside a loop that is walked round by round
+};
+
+}  // namespace doppler::formats

@@ -1,0 +1,161 @@
+#include "doppler/formats/torch/torch_ops.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "doppler/base/utf8.h"
+
+namespace doppler::formats {
+namespace {
+
+double product(const std::vector<double>& shape) {
+  double elements = 1.0;
+  for (const double size : shape) elements *= std::max(size, 0.0);
+  return elements;
+}
+
+// [.., m, k] x [.., k, n], the batch counted once.
+double matrix_product(const TensorShapes& inputs, std::size_t first) {
+  if (inputs.size() < first + 2) return 0.0;
+  const auto& a = inputs[first];
+  const auto& b = inputs[first + 1];
+  if (a.empty() || b.empty()) return 0.0;
+  const double columns = b.size() > 1 ? std::max(b.back(), 0.0) : 1.0;
+  return 2.0 * product(a) * columns;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool is_convolution(std::string_view op) {
+  return contains(op, "conv") && !contains(op, "convert");
+}
+
+bool is_attention(std::string_view op) {
+  return contains(op, "dot_product") || contains(op, "_flash_attention") ||
+         contains(op, "_efficient_attention") || contains(op, "_cudnn_attention") ||
+         contains(op, "_flash_attn");
+}
+
+// Two products of s x d x s for each head, and five in the backward pass. scaled_dot_product takes
+// queries, keys and values as [b, heads, s, d], as does cuDNN's; what else it calls takes them as
+// [b, s, heads, d], and all that it calls as [tokens, heads, d] with the sequences one behind the
+// other.
+double attention(std::string_view op, const TensorShapes& inputs) {
+  const bool backward = contains(op, "backward");
+  const std::size_t queries = backward ? 1 : 0;  // the gradient of the result comes first
+  if (inputs.size() < queries + 2) return 0.0;
+  const auto& keys = inputs[queries + 1];
+  const bool heads_first =
+      contains(op, "dot_product") || (contains(op, "_cudnn_attention") && keys.size() == 4);
+  const std::size_t from_end = heads_first ? 2 : 3;
+  if (keys.size() < from_end) return 0.0;
+  double sequence = std::max(keys[keys.size() - from_end], 0.0);
+  if (from_end == 3 && keys.size() == 3) {
+    // Where the sequences start and the last one ends is the first list behind the values. They are
+    // taken to be equally long.
+    for (std::size_t i = queries + 3; i < inputs.size(); ++i) {
+      if (inputs[i].size() != 1) continue;
+      sequence /= std::max(inputs[i][0] - 1.0, 1.0);
+      break;
+    }
+  }
+  return (backward ? 10.0 : 4.0) * product(inputs[queries]) * sequence;
+}
+
+}  // namespace
+
+bool torch_is_view(std::string_view op) {
+  constexpr std::string_view kViews[] = {
+      "aten::view",      "aten::_unsafe_view",   "aten::reshape",    "aten::t",
+      "aten::transpose", "aten::permute",        "aten::expand",     "aten::as_strided",
+      "aten::slice",     "aten::select",         "aten::squeeze",    "aten::unsqueeze",
+      "aten::detach",    "aten::alias",          "aten::split",      "aten::chunk",
+      "aten::narrow",    "aten::unbind",         "aten::empty",      "aten::empty_strided",
+      "aten::resize_",   "aten::_reshape_alias", "aten::as_strided_"};
+  return std::find(std::begin(kViews), std::end(kViews), op) != std::end(kViews);
+}
+
+bool torch_is_operator(std::string_view name) {
+  const std::size_t first = name.find("::");
+  return first != std::string_view::npos && first == name.rfind("::");
+}
+
+std::string_view torch_scope_part(std::string_view name) {
+  constexpr std::string_view kModule = "nn.Module: ";
+  constexpr std::size_t kLongest = 200;  // every operator inside gets it
+  if (name.size() > kLongest) name = name.substr(0, valid_utf8_prefix(name.substr(0, kLongest)));
+  if (name.starts_with(kModule)) return name.substr(kModule.size());
+  const bool empty = name.starts_with("[pytorch|") || name.starts_with("ProfilerStep") ||
+                     contains(name, "::") || contains(name, "Backward");
+  return empty ? std::string_view() : name;
+}
+
+bool torch_allocates(std::string_view op) {
+  return op.starts_with("aten::empty") || op.starts_with("aten::new_empty") ||
+         op.starts_with("aten::resize_") || op == "aten::set_";
+}
+
+bool torch_is_product(std::string_view op) {
+  constexpr std::string_view kProducts[] = {"aten::mm",         "aten::bmm",
+                                            "aten::mv",         "aten::dot",
+                                            "aten::matmul",     "aten::addmm",
+                                            "aten::addmv",      "aten::baddbmm",
+                                            "aten::_scaled_mm", "aten::_int_mm",
+                                            "aten::linear",     "aten::addmm_",
+                                            "aten::baddbmm_",   "aten::_addmm_activation"};
+  return std::find(std::begin(kProducts), std::end(kProducts), op) != std::end(kProducts) ||
+         is_convolution(op) || is_attention(op);
+}
+
+double torch_flops(std::string_view op, const TensorShapes& inputs, double output_elements) {
+  if (torch_is_view(op)) return 0.0;
+  double flops = 0.0;
+  if (op == "aten::mm" || op == "aten::bmm" || op == "aten::mv" || op == "aten::dot" ||
+      op == "aten::matmul" || op == "aten::_scaled_mm" || op == "aten::_int_mm") {
+    flops = matrix_product(inputs, 0);
+  } else if (op == "aten::addmm" || op == "aten::baddbmm" || op == "aten::_addmm_activation" ||
+             op == "aten::addmm_" || op == "aten::baddbmm_" || op == "aten::addmv") {
+    flops = matrix_product(inputs, 1);
+  } else if (op == "aten::linear") {  // x [.., k], weights [n, k]
+    if (inputs.size() > 1 && inputs[1].size() == 2) {
+      flops = 2.0 * product(inputs[0]) * std::max(inputs[1][0], 0.0);
+    }
+  } else if (contains(op, "convolution_backward")) {
+    // Gradient, input, weights: one pass for each of the two gradients.
+    if (inputs.size() > 2 && !inputs[2].empty() && inputs[2][0] > 0.0) {
+      flops = 4.0 * product(inputs[0]) * product(inputs[2]) / inputs[2][0];
+    }
+  } else if (is_convolution(op)) {
+    // Every result needs all weights of its channel.
+    if (inputs.size() > 1 && !inputs[1].empty() && inputs[1][0] > 0.0) {
+      flops = 2.0 * output_elements * product(inputs[1]) / inputs[1][0];
+    }
+  } else if (is_attention(op)) {
+    flops = attention(op, inputs);
+  }
+  return flops > 0.0 ? flops : output_elements;
+}
+
+double torch_type_bytes(std::string_view type) {
+  // The first that the name contains.
+  constexpr std::pair<std::string_view, double> kSizes[] = {{"complex<double>", 16.0},
+                                                            {"complex<float>", 8.0},
+                                                            {"double", 8.0},
+                                                            {"long", 8.0},
+                                                            {"int64", 8.0},
+                                                            {"Half", 2.0},
+                                                            {"half", 2.0},
+                                                            {"BFloat16", 2.0},
+                                                            {"short", 2.0},
+                                                            {"bool", 1.0},
+                                                            {"char", 1.0},
+                                                            {"Float8", 1.0}};
+  for (const auto& [name, bytes] : kSizes) {
+    if (contains(type, name)) return bytes;
+  }
+  return 4.0;
+}
+
+}  // namespace doppler::formats

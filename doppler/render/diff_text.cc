@@ -1,0 +1,158 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doppler/base/json_writer.h"
+#include "doppler/base/units.h"
+#include "doppler/render/analysis_text.h"
+#include "doppler/render/subject_json.h"
+#include "doppler/render/table.h"
+#include "doppler/render/wrap.h"
+
+namespace doppler::render {
+namespace {
+
+constexpr std::size_t kGroupsShown = 15;
+constexpr std::size_t kDevicesShown = 16;
+
+std::string change(double before, double after) {
+  if (before == after) return "same";
+  if (before <= 0.0) return "";
+  return fmt::format("{:+.1f} %", 100.0 * (after / before - 1.0));
+}
+
+std::string renamed_text(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
+  std::string names;
+  for (std::size_t d = 0; d < diff.renamed.size(); ++d) {
+    if (diff.renamed[d].index() == d) continue;
+    names += fmt::format("{}{} is now {}", names.empty() ? "" : ", ",
+                         problem.topology().devices()[d].name,
+                         problem.topology().device(diff.renamed[d]).name);
+  }
+  return fmt::format(
+      "{}: these devices are alike, and with the names as they are {} nodes would count as moved",
+      names, format_integer(diff.moved_as_named));
+}
+
+std::string device_table(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
+  render::Table table({{"device", render::Align::kLeft},
+                       {"nodes before"},
+                       {"after"},
+                       {"peak memory before"},
+                       {"after"}});
+  const std::size_t shown = std::min(kDevicesShown, problem.device_count());
+  for (std::size_t d = 0; d < shown; ++d) {
+    table.add_row({problem.topology().devices()[d].name, format_integer(diff.nodes[0][d]),
+                   format_integer(diff.nodes[1][d]), format_bytes(diff.peak_memory_bytes[0][d]),
+                   format_bytes(diff.peak_memory_bytes[1][d])});
+  }
+  std::string text = table.render();
+  if (shown < problem.device_count()) {
+    text += fmt::format("… and {} more\n", problem.device_count() - shown);
+  }
+  return text;
+}
+
+std::string group_table(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
+  const bool by_meta_op = !problem.graph().meta_op_names().empty();
+  render::Table table({{by_meta_op ? "meta-op" : "kind", render::Align::kLeft},
+                       {"from", render::Align::kLeft},
+                       {"to", render::Align::kLeft},
+                       {"nodes"},
+                       {"alone"},
+                       {"without"}});
+  const std::size_t shown = std::min(kGroupsShown, diff.groups.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const analysis::MoveGroup& group = diff.groups[i];
+    table.add_row({group.name, problem.topology().device(group.from).name,
+                   problem.topology().device(group.to).name, format_integer(group.nodes),
+                   change(diff.makespan[0], group.alone), change(diff.makespan[1], group.without)});
+  }
+  std::string text = table.render();
+  const std::size_t left = diff.groups.size() - shown + diff.groups_not_tried;
+  if (left > 0) text += fmt::format("… and {} more groups\n", format_integer(left));
+  return text +
+         "alone: the makespan of the first placement with only these moves; without: of the "
+         "second\nwith these moves undone\n";
+}
+
+}  // namespace
+
+std::string diff_text(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
+  const std::string& unit = problem.time_unit();
+  std::string text = fmt::format(
+      "makespan   {} -> {} ({})\nmoved data {} -> {} ({})\nmoved      {} of {} nodes\n",
+      format_time(diff.makespan[0], unit), format_time(diff.makespan[1], unit),
+      change(diff.makespan[0], diff.makespan[1]), format_bytes(diff.bytes_moved[0]),
+      format_bytes(diff.bytes_moved[1]), change(diff.bytes_moved[0], diff.bytes_moved[1]),
+      format_integer(diff.moved_nodes), format_integer(problem.node_count()));
+  if (!diff.renamed.empty()) {
+    text += render::wrap("renamed    ", renamed_text(problem, diff));
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (diff.excess_memory_bytes[i] > 0.0) {
+      text += fmt::format("memory     the {} does not fit: {} above capacity\n",
+                          i == 0 ? "first" : "second", format_bytes(diff.excess_memory_bytes[i]));
+    }
+  }
+  if (diff.order_differs) {
+    text += fmt::format("order      the second's alone would give {} ({})\n",
+                        format_time(diff.order_alone, unit),
+                        change(diff.makespan[0], diff.order_alone));
+  } else {
+    text += "order      the same\n";
+  }
+  text += "\n" + device_table(problem, diff);
+  if (!diff.groups.empty()) text += "\n" + group_table(problem, diff);
+  return text;
+}
+
+std::string diff_json(const cost::Problem& problem, const std::string& graph_path,
+                      const std::array<std::string, 2>& names,
+                      const analysis::PlacementDiff& diff) {
+  JsonWriter json;
+  json.begin_object();
+  write_subject(json, problem, graph_path);
+  constexpr const char* kKeys[] = {"before", "after"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    json.key(kKeys[i])
+        .begin_object()
+        .field("placement", names[i])
+        .field("makespan", diff.makespan[i])
+        .field("bytes_moved", diff.bytes_moved[i])
+        .field("fits", diff.excess_memory_bytes[i] == 0.0);
+    json.key("nodes").begin_object(JsonLayout::kCompact);
+    for (std::size_t d = 0; d < problem.device_count(); ++d) {
+      json.field(problem.topology().devices()[d].name, diff.nodes[i][d]);
+    }
+    json.end_object().key("peak_memory_bytes").begin_object(JsonLayout::kCompact);
+    for (std::size_t d = 0; d < problem.device_count(); ++d) {
+      json.field(problem.topology().devices()[d].name, diff.peak_memory_bytes[i][d]);
+    }
+    json.end_object().end_object();
+  }
+  json.key("renamed").begin_object(JsonLayout::kCompact);
+  for (std::size_t d = 0; d < diff.renamed.size(); ++d) {
+    if (diff.renamed[d].index() == d) continue;
+    json.field(problem.topology().devices()[d].name,
+               problem.topology().device(diff.renamed[d]).name);
+  }
+  json.end_object().field("moved_as_named", diff.moved_as_named);
+  json.field("moved_nodes", diff.moved_nodes).field("order_differs", diff.order_differs);
+  if (diff.order_differs) json.field("order_alone", diff.order_alone);
+  json.key("groups").begin_array();
+  for (const analysis::MoveGroup& group : diff.groups) {
+    json.begin_object(JsonLayout::kCompact)
+        .field("name", group.name)
+        .field("from", problem.topology().device(group.from).name)
+        .field("to", problem.topology().device(group.to).name)
+        .field("nodes", group.nodes)
+        .field("alone", group.alone)
+        .field("without", group.without)
+        .end_object();
+  }
+  json.end_array().field("groups_not_tried", diff.groups_not_tried);
+  return json.end_object().take();
+}
+
+}  // namespace doppler::render

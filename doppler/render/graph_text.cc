@@ -1,0 +1,120 @@
+#include "doppler/render/graph_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "doppler/base/hash.h"
+#include "doppler/base/units.h"
+#include "doppler/graph/statistics.h"
+
+namespace doppler::render {
+namespace {
+
+constexpr std::size_t kOpKindsShown = 6;
+
+// "12.3 ms" where every one of `count` is known, else with how many are; "unknown" where none is.
+std::string total_text(const graph::Total& total, std::size_t count, const std::string& value) {
+  if (total.known == 0) return "unknown";
+  if (total.known == count) return value;
+  return fmt::format("{} (known for {} of {})", value, format_integer(total.known),
+                     format_integer(count));
+}
+
+std::string op_kinds_text(const graph::Statistics& statistics) {
+  std::string text;
+  const std::size_t shown = std::min(kOpKindsShown, statistics.op_kinds.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [name, count] = statistics.op_kinds[i];
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", format_integer(count), name);
+  }
+  if (statistics.op_kinds.size() > shown) {
+    text += fmt::format(" and {} more kinds", statistics.op_kinds.size() - shown);
+  }
+  return text;
+}
+
+void write_total(JsonWriter& json, std::string_view name, const graph::Total& total) {
+  json.key(name);
+  if (total.known == 0) {
+    json.null();
+  } else {
+    json.value(total.sum);
+  }
+}
+
+std::string totals_text(const graph::Statistics& s, const std::string& unit) {
+  const auto traffic = [](const graph::Total& total, const std::string& value) {
+    return total.known == 0 ? std::string("unknown") : value;
+  };
+  return fmt::format("work      given times {}, flops {}\n",
+                     total_text(s.work, s.nodes, format_time(s.work.sum, unit)),
+                     total_text(s.flops, s.nodes, format_count(s.flops.sum))) +
+         fmt::format("traffic   given times {}, bytes {}\n",
+                     traffic(s.traffic_time, format_time(s.traffic_time.sum, unit)),
+                     traffic(s.traffic_bytes, format_bytes(s.traffic_bytes.sum)));
+}
+
+}  // namespace
+
+std::string graph_totals_text(const graph::Graph& graph) {
+  return totals_text(graph::compute_statistics(graph), graph.time_unit());
+}
+
+std::string graph_text(const graph::Graph& graph, const std::string& path) {
+  const graph::Statistics s = graph::compute_statistics(graph);
+  std::string text = path;
+  if (!graph.name().empty()) text += fmt::format(" ({})", graph.name());
+  text += fmt::format(
+      "\n"
+      "size      {} nodes, {} edges, {} tensors\n"
+      "shape     depth {}, width {}, {} sources, {} sinks\n"
+      "ops       {}\n",
+      format_integer(s.nodes), format_integer(s.edges), format_integer(s.tensors),
+      format_integer(s.depth), format_integer(s.width), format_integer(s.sources),
+      format_integer(s.sinks), op_kinds_text(s));
+  if (s.meta_ops > 0) text += fmt::format("meta-ops  {}\n", format_integer(s.meta_ops));
+  text += totals_text(s, graph.time_unit());
+  if (s.ccr) text += fmt::format("ccr       {:.3g}\n", *s.ccr);
+  if (s.parameter_bytes.known > 0) {
+    text += fmt::format("weights   {}\n", format_bytes(s.parameter_bytes.sum));
+  }
+  return text;
+}
+
+std::string graph_json(const graph::Graph& graph, const std::string& path,
+                       const std::function<void(JsonWriter&)>& add_keys) {
+  const graph::Statistics s = graph::compute_statistics(graph);
+  JsonWriter json;
+  json.begin_object()
+      .field("graph", std::string_view(path))
+      .field("name", std::string_view(graph.name()))
+      .field("graph_hash", std::string_view(hash_to_string(graph.hash())))
+      .field("time_unit", std::string_view(graph.time_unit()))
+      .field("nodes", s.nodes)
+      .field("edges", s.edges)
+      .field("tensors", s.tensors)
+      .field("depth", s.depth)
+      .field("width", s.width)
+      .field("sources", s.sources)
+      .field("sinks", s.sinks)
+      .field("meta_ops", s.meta_ops);
+  write_total(json, "work", s.work);
+  write_total(json, "flops", s.flops);
+  write_total(json, "traffic_bytes", s.traffic_bytes);
+  write_total(json, "traffic_time", s.traffic_time);
+  write_total(json, "parameter_bytes", s.parameter_bytes);
+  json.key("ccr");
+  if (s.ccr) {
+    json.value(*s.ccr);
+  } else {
+    json.null();
+  }
+  json.key("op_kinds").begin_object(JsonLayout::kCompact);
+  for (const auto& [name, count] : s.op_kinds) json.field(name, count);
+  json.end_object();
+  if (add_keys) add_keys(json);
+  return json.end_object().take();
+}
+
+}  // namespace doppler::render

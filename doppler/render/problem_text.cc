@@ -1,0 +1,79 @@
+#include "doppler/render/problem_text.h"
+
+#include <fmt/format.h>
+
+#include "doppler/base/units.h"
+#include "doppler/cost/measured_costs.h"
+#include "doppler/render/wrap.h"
+
+namespace doppler::render {
+namespace {
+
+std::string measured_in_words(const cost::Problem& problem) {
+  const cost::MeasuredCosts& costs = *problem.measured();
+  std::string text = "measured";
+  if (!costs.file.empty()) {
+    text += fmt::format(" ({}: {} run{} on {})", costs.file,
+                        format_integer(static_cast<std::uint64_t>(costs.runs)),
+                        costs.runs == 1 ? "" : "s", costs.devices);
+  }
+  std::size_t known = 0;
+  for (const cost::MeasuredNode& measured : costs.nodes) {
+    for (const device::DeviceKind& kind : problem.topology().kinds()) {
+      known += kind.name == costs.kinds[measured.kind] ? 1 : 0;
+    }
+  }
+  const std::size_t all = problem.node_count() * problem.column_count();
+  if (known < all) {
+    text += fmt::format(" for {} of {} pairs of node and kind of device, others as without it",
+                        format_integer(known), format_integer(all));
+  }
+  return text;
+}
+
+std::string costs_in_words(const cost::Problem& problem) {
+  switch (problem.costs()) {
+    case cost::CostSource::kGiven:
+      return "times as given in the graph";
+    case cost::CostSource::kRoofline:
+      return "roofline from flops and bytes, transfers by bytes";
+    case cost::CostSource::kMeasured:
+      return measured_in_words(problem);
+    case cost::CostSource::kAutomatic:
+      break;
+  }
+  if (problem.topology().given_costs_by_default()) return "times as given in the graph";
+  return "given for the kind of device, else roofline, else the given time; transfers by bytes";
+}
+
+std::string_view links_in_words(cost::LinkMode links) {
+  if (links == cost::LinkMode::kFree) return "free (transfers take time and hold nothing)";
+  return "channel (a transfer holds every channel on its route)";
+}
+
+}  // namespace
+
+std::string_view objective_name(schedule::Objective objective) {
+  switch (objective) {
+    case schedule::Objective::kRobust:
+      return "robust";
+    case schedule::Objective::kAnyOrder:
+      return "any-order";
+    case schedule::Objective::kNominal:
+      break;
+  }
+  return "nominal";
+}
+
+std::string describe_problem(const cost::Problem& problem, const std::string& graph_path) {
+  const device::Topology& topology = problem.topology();
+  std::string devices = topology.name();
+  if (!topology.description().empty()) devices += ": " + topology.description();
+  return render::wrap("graph    ", fmt::format("{}: {} nodes, {} edges", graph_path,
+                                               format_integer(problem.node_count()),
+                                               format_integer(problem.graph().edge_count()))) +
+         render::wrap("devices  ", devices) + render::wrap("costs    ", costs_in_words(problem)) +
+         render::wrap("links    ", links_in_words(problem.links()));
+}
+
+}  // namespace doppler::render

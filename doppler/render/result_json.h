@@ -1,0 +1,36 @@
+// Results as JSON (docs/command.md names the keys).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doppler/analysis/compare.h"
+#include "doppler/analysis/limits.h"
+#include "doppler/cost/problem.h"
+#include "doppler/exec/execute.h"
+#include "doppler/place/result.h"
+#include "doppler/render/subject_json.h"
+#include "doppler/schedule/placement.h"
+#include "doppler/sim/repeated_runs.h"
+
+namespace doppler::render {
+
+// What `place --json` prints.
+std::string place_json(const cost::Problem& problem, const GraphOrigin& origin,
+                       const place::Result& result, const analysis::Limits& limits);
+
+// What `compare --json` prints: an object whose `results` lists every graph, method and seed.
+struct Comparison {
+  GraphOrigin origin;
+  std::shared_ptr<const cost::Problem> problem;
+  std::vector<analysis::Entry> entries;
+};
+std::string compare_json(const std::vector<Comparison>& comparisons);
+
+// What `simulate --json` prints.
+std::string execute_json(const cost::Problem& problem, const GraphOrigin& origin,
+                         const exec::ExecuteSettings& settings, const exec::ExecuteResult& result);
+std::string simulate_json(const cost::Problem& problem, const GraphOrigin& origin,
+                          const sim::SimulateSettings& settings, const sim::SimulateResult& result);
+
+}  // namespace doppler::render

@@ -1,0 +1,15 @@
+// Breaks long sentences into lines.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace doppler::render {
+
+// `text` after `label`, broken at spaces so that no line passes `width`; further lines are indented
+// as far as the label is long. Words longer than a line stay whole. Ends with a newline. Widths
+// count bytes: texts are ASCII.
+std::string wrap(std::string_view label, std::string_view text, std::size_t width = 100);
+
+}  // namespace doppler::render

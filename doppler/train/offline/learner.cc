@@ -1,0 +1,214 @@
+#include "doppler/train/offline/learner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/base/parallel.h"
+
+namespace doppler::train {
+
+Task::Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& model,
+           schedule::Objective objective, policy::Priorities priorities)
+    : problem_(std::move(problem)),
+      objective_(objective),
+      priorities_(priorities),
+      nodes_(*problem_),
+      actor_(model.actor(nodes_)) {}
+
+schedule::Placement Task::placement_of(const policy::Episode& episode) const {
+  if (priorities_ == policy::Priorities::kOrder) return policy::to_placement(episode);
+  return {.device = episode.device, .priority = nodes_.b_levels()};
+}
+
+void Task::offer(const policy::Episode& episode, double time, double excess_bytes) {
+  if (time < best_time_) {
+    best_time_ = time;
+    best_ = episode;
+  } else if (!std::isfinite(best_time_) && excess_bytes < least_excess_bytes_) {
+    least_excess_bytes_ = excess_bytes;
+    closest_ = episode;
+  }
+}
+
+void Task::need_scorers(std::size_t threads) {
+  while (scorers_.size() < threads) {
+    scorers_.push_back(std::make_unique<place::Scorer>(*problem_, objective_));
+  }
+}
+
+Learner::Learner(const policy::Model& model, LearnerSettings settings,
+                 std::vector<float> parameters)
+    : settings_(settings),
+      parameters_(std::move(parameters)),
+      adam_(parameters_.size()),
+      workspace_(model.workspace()) {
+  DOPPLER_CHECK(parameters_.size() == model.parameters().size() &&
+                settings.batch >= (settings.recipe == Recipe::kPaper ? 1 : 2));
+}
+
+void Learner::restore(std::vector<float> parameters, nn::AdamState optimiser) {
+  DOPPLER_CHECK(parameters.size() == parameters_.size() &&
+                optimiser.mean.size() == parameters.size());
+  parameters_ = std::move(parameters);
+  adam_ = nn::Adam(std::move(optimiser));
+}
+
+std::size_t Learner::threads_for(std::size_t count) const {
+  return std::min(static_cast<std::size_t>(settings_.threads), count);
+}
+
+template <class Body>
+void Learner::for_each_episode(std::size_t count, const Body& body) const {
+  const std::size_t threads = threads_for(count);
+  parallel_for(threads, static_cast<int>(threads), [&](std::size_t thread) {
+    for (std::size_t i = thread; i < count; i += threads) body(thread, i);
+  });
+}
+
+template <class DecodingOf>
+void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding) {
+  // One slot more than is played: for the best so far.
+  task.actor_->prepare(parameters_, *workspace_, count + 1, threads_for(count + 1));
+  task.need_scorers(threads_for(count));
+  episodes_.resize(std::max(episodes_.size(), count));
+  times_.resize(count);
+  excess_bytes_.resize(count);
+  for_each_episode(count, [&](std::size_t thread, std::size_t i) {
+    Rng rng = Rng::stream(seed, i);
+    task.actor_->play(thread, i, decoding(i), rng, episodes_[i]);
+    if (task.measure_) return;
+    place::Scorer& scorer = *task.scorers_[thread];
+    scorer.set_samples(seed);
+    times_[i] = scorer.score(task.placement_of(episodes_[i]), cost::kInfinity);
+    excess_bytes_[i] = std::isfinite(times_[i]) ? 0.0 : scorer.excess_bytes();
+  });
+  for (std::size_t i = 0; task.measure_ && i < count; ++i) {
+    times_[i] = task.measure_(task.placement_of(episodes_[i]));
+    excess_bytes_[i] = 0.0;
+  }
+  for (std::size_t i = 0; i < count; ++i) task.offer(episodes_[i], times_[i], excess_bytes_[i]);
+}
+
+std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
+  constexpr double kSelecting[] = {1.0, 0.3, 0.1}, kPlacing[] = {0.5, 0.2, 0.05, 0.0};
+  play(task, seed, count, [&](std::size_t i) {
+    if (i == 0) return policy::Decoding::kGreedy;
+    const std::size_t selecting = i % std::size(kSelecting), placing = i / std::size(kSelecting);
+    return policy::Decoding{.selecting = kSelecting[selecting],
+                            .placing = kPlacing[placing % std::size(kPlacing)]};
+  });
+  return times_;
+}
+
+BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
+  const std::size_t count = settings_.batch;
+  play(task, seed, count, [](std::size_t) { return policy::Decoding::kSample; });
+  std::vector<double> fitting;
+  std::copy_if(times_.begin(), times_.end(), std::back_inserter(fitting),
+               [](double time) { return std::isfinite(time); });
+  BatchReport report{.mean = cost::kInfinity, .best = cost::kInfinity};
+  report.misfits = count - fitting.size();
+  double worst = 1.0;
+  if (!fitting.empty()) {
+    worst = *std::max_element(fitting.begin(), fitting.end());
+    report.best = *std::min_element(fitting.begin(), fitting.end());
+    report.mean =
+        std::accumulate(fitting.begin(), fitting.end(), 0.0) / static_cast<double>(fitting.size());
+  }
+  // What does not fit counts as worse than the worst that does, the more so the more is missing.
+  constexpr double kMisfit = 1.2;
+  double all_bytes = 1.0;
+  for (std::size_t t = 0; t < task.problem().tensor_count(); ++t) {
+    all_bytes += task.problem().bytes(TensorId::of(t));
+  }
+  double sum = 0.0, squares = 0.0;
+  std::vector<double> values = times_;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!std::isfinite(values[i])) {
+      values[i] = worst * (kMisfit + excess_bytes_[i] / all_bytes);
+    }
+    sum += values[i];
+  }
+  const double centre = sum / static_cast<double>(count);
+  for (const double value : values) squares += (value - centre) * (value - centre);
+  const double deviation = std::sqrt(squares / static_cast<double>(count));
+
+  // Where all are the same there is nothing to learn from them.
+  const std::size_t played = deviation > 1e-9 * centre ? count : 0;
+  std::vector<const policy::Episode*> episodes;
+  std::vector<double> stakes;
+  for (std::size_t i = 0; i < played; ++i) {
+    episodes.push_back(&episodes_[i]);
+    stakes.push_back((centre - values[i]) / deviation);
+  }
+  if (settings_.self_imitation > 0.0 && std::isfinite(task.best_time())) {
+    episodes.push_back(&task.best());
+    stakes.push_back(settings_.self_imitation * static_cast<double>(count));
+  }
+  const BatchReport stepped = step(task, episodes, stakes, played, rate);
+  report.gradient_length = stepped.gradient_length;
+  report.log_probability = stepped.log_probability;
+  return report;
+}
+
+BatchReport Learner::reinforce_one(Task& task, std::uint64_t seed, double rate,
+                                   double exploration) {
+  play(task, seed, 1, [&](std::size_t) {
+    return policy::Decoding{.selecting = 0.0, .placing = 0.0, .exploration = exploration};
+  });
+  const double time = times_.front();
+  BatchReport report{.mean = time, .best = time, .misfits = std::isfinite(time) ? 0u : 1u};
+  if (report.misfits > 0) return report;
+  MeanTime& mean = task.mean_time_;
+  // In units of the mean, so that one rate serves all graphs.
+  const double stake = mean.episodes > 0.0 && mean.seconds > 0.0 ? 1.0 - time / mean.seconds : 0.0;
+  mean.episodes += 1.0;
+  mean.seconds += (time - mean.seconds) / mean.episodes;
+  const policy::Episode* const episode = &episodes_.front();
+  const BatchReport stepped = step(task, {&episode, 1}, {&stake, 1}, 1, rate);
+  report.gradient_length = stepped.gradient_length;
+  report.log_probability = stepped.log_probability;
+  return report;
+}
+
+BatchReport Learner::learn(Task& task, std::span<const policy::Episode> episodes,
+                           std::span<const double> stakes, double rate) {
+  std::vector<const policy::Episode*> played;
+  for (const policy::Episode& episode : episodes) played.push_back(&episode);
+  return step(task, played, stakes, 0, rate);
+}
+
+BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> lessons, double rate) {
+  return learn(task, lessons, std::vector<double>(lessons.size(), 1.0), rate);
+}
+
+BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> episodes,
+                          std::span<const double> stakes, std::size_t played, double rate) {
+  BatchReport report;
+  if (episodes.empty()) return report;
+  const std::size_t count = episodes.size(), nodes = task.nodes().node_count();
+  if (played == 0) task.actor_->prepare(parameters_, *workspace_, count, threads_for(count));
+  log_probabilities_.resize(std::max(log_probabilities_.size(), count));
+  for_each_episode(count, [&](std::size_t thread, std::size_t i) {
+    log_probabilities_[i] = task.actor_->learn(
+        thread, i, *episodes[i], {.log_probability = stakes[i], .entropy = settings_.entropy},
+        i < played);
+  });
+  gradients_.assign(parameters_.size(), 0.0f);
+  task.actor_->add_gradients(count, gradients_);
+  // Of a mean over episodes and over steps: graphs of any size then learn at the same rate.
+  const auto share = static_cast<float>(1.0 / static_cast<double>(count * nodes));
+  for (float& gradient : gradients_) gradient *= share;
+  report.gradient_length = nn::clip_length(gradients_, settings_.longest_gradient);
+  adam_.step(parameters_, gradients_, rate);
+  for (std::size_t i = 0; i < count; ++i) {
+    report.log_probability.sel += log_probabilities_[i].sel / static_cast<double>(count);
+    report.log_probability.plc += log_probabilities_[i].plc / static_cast<double>(count);
+  }
+  return report;
+}
+
+}  // namespace doppler::train

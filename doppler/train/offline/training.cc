@@ -1,0 +1,255 @@
+#include "doppler/train/offline/training.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/base/hash.h"
+#include "doppler/base/rng.h"
+
+namespace doppler::train {
+namespace {
+
+// Streams of random numbers of one seed.
+constexpr std::uint64_t kStartStream = 1, kOrderStream = 2, kBatchStream = 3, kTeacherStream = 4;
+
+// Lessons that a teacher gives for one problem, with seeds of their own; fewer where it searches,
+// which takes time and makes each of them good.
+constexpr std::size_t kLessons = 8, kSearchedLessons = 3;
+constexpr std::uint64_t kLessonEvaluations = 2000;
+
+bool is_finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
+}
+
+std::vector<float> start_values(const policy::Model& model, std::vector<float> given,
+                                std::uint64_t seed) {
+  if (!given.empty()) {
+    if (given.size() != model.parameters().size()) {
+      throw ParameterError("the policy to begin with has another network");
+    }
+    return given;
+  }
+  Rng rng = Rng::stream(seed, kStartStream);
+  return model.parameters().random_values(rng);
+}
+
+// The plan with the number of devices where its model needs one.
+TrainingPlan completed(TrainingPlan plan,
+                       const std::vector<std::shared_ptr<const cost::Problem>>& problems) {
+  if (problems.empty()) throw ParameterError("there is nothing to train on");
+  using policy::Architecture;
+  if (plan.learner.entropy != 0.0 && plan.architecture != Architecture::kDual &&
+      plan.architecture != Architecture::kSelOnly && plan.architecture != Architecture::kPlcOnly) {
+    throw ParameterError("entropy, and so the paper's recipe, is for the model dual and its parts");
+  }
+  if (policy::needs_device_count(plan.architecture)) {
+    plan.shape.prior = policy::Prior::kNone;  // these have no use for one
+    if (plan.shape.devices == 0) plan.shape.devices = problems.front()->device_count();
+  }
+  return plan;
+}
+
+}  // namespace
+
+std::string_view stage_name(Stage stage) {
+  return stage == Stage::kImitation ? "imitation" : "sim";
+}
+
+std::uint64_t TrainingPlan::hash() const {
+  Hasher hasher;
+  hasher.add(architecture);
+  hasher.add(static_cast<std::uint64_t>(shape.width));
+  hasher.add(static_cast<std::uint64_t>(shape.rounds));
+  hasher.add(static_cast<std::uint64_t>(shape.without.to_ullong()));
+  hasher.add(static_cast<std::uint64_t>(shape.devices));
+  hasher.add(shape.prior);
+  hasher.add(priorities);
+  hasher.add(imitation_episodes);
+  hasher.add(episodes);
+  hasher.add_bytes(teacher);
+  hasher.add(objective);
+  hasher.add(seed);
+  hasher.add(static_cast<std::uint64_t>(learner.batch));
+  hasher.add(learner.longest_gradient);
+  hasher.add(learner.self_imitation);
+  for (const Rates& stage : {imitation_rates, rates}) {
+    hasher.add(stage.first);
+    hasher.add(stage.last);
+  }
+  hasher.add(learner.recipe);
+  hasher.add(learner.entropy);
+  hasher.add(exploration);
+  return hasher.value();
+}
+
+// As published: hidden 128, 6 rounds, 2000 episodes of imitation at 1e-3, then one episode an
+// update at 1e-4 to 1e-7, a fifth of choices at random to begin with, entropy 1e-2.
+TrainingPlan TrainingPlan::of_paper() {
+  TrainingPlan plan{.shape = {.width = 128, .rounds = 6, .prior = policy::Prior::kNone},
+                    .imitation_episodes = 2000};
+  plan.learner = {.recipe = Recipe::kPaper, .batch = 1, .entropy = 1e-2, .self_imitation = 0.0};
+  plan.imitation_rates = {1e-3, 1e-3};
+  plan.rates = {1e-4, 1e-7};
+  plan.exploration = 0.2;
+  return plan;
+}
+
+Training::Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Problem>> problems,
+                   const place::Registry& teachers, std::vector<float> start)
+    : plan_(completed(std::move(plan), problems)),
+      teachers_(teachers),
+      model_(policy::make_model(plan_.architecture, plan_.shape)),
+      lessons_(problems.size()),
+      learner_(*model_, plan_.learner, start_values(*model_, std::move(start), plan_.seed)),
+      watch_(lessons_.size()) {
+  for (auto& problem : problems) {
+    if (problem->node_count() == 0) throw ParameterError("a graph without nodes teaches nothing");
+    tasks_.push_back(
+        std::make_unique<Task>(std::move(problem), *model_, plan_.objective, plan_.priorities));
+    domain_.include(tasks_.back()->nodes());
+  }
+  if (plan_.imitation_episodes > 0) teachers_.find(plan_.teacher);
+  const auto updates = [&](std::uint64_t episodes) {
+    return (episodes + plan_.learner.batch - 1) / plan_.learner.batch;
+  };
+  imitation_updates_ = updates(plan_.imitation_episodes);
+  simulation_updates_ = updates(plan_.episodes);
+}
+
+// Every problem once before any comes again, in an order of its own each time.
+std::size_t Training::task_of(std::uint64_t update) const {
+  const std::uint64_t count = tasks_.size();
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Rng::stream(plan_.seed ^ kOrderStream, update / count).shuffle(order);
+  return order[update % count];
+}
+
+const std::vector<policy::Episode>& Training::lessons_for(std::size_t task) {
+  if (lessons_[task]) return *lessons_[task];
+  std::vector<policy::Episode>& lessons = lessons_[task].emplace();
+  const cost::Problem& problem = tasks_[task]->problem();
+  const place::Placer& teacher = teachers_.find(plan_.teacher);
+  const std::size_t count = teacher.uses_budget() ? kSearchedLessons : kLessons;
+  for (std::size_t i = 0; i < count; ++i) {
+    try {
+      const place::PlaceResult placed =
+          teacher.place(problem, {.seed = mix64(plan_.seed ^ mix64(kTeacherStream + i)),
+                                  .objective = plan_.objective,
+                                  .max_evaluations = kLessonEvaluations,
+                                  .threads = plan_.learner.threads});
+      lessons.push_back(policy::to_episode(problem, placed.placement));
+    } catch (const InfeasibleError&) {
+      // Of what does not fit into memory there is nothing to learn.
+    }
+  }
+  return lessons;
+}
+
+UpdateReport Training::update() {
+  DOPPLER_CHECK(!done());
+  const bool imitating = updates_ < imitation_updates_;
+  const std::uint64_t number = imitating ? updates_ : updates_ - imitation_updates_;
+  const std::uint64_t total = imitating ? imitation_updates_ : simulation_updates_;
+  const double progress = static_cast<double>(number) / static_cast<double>(total);
+  UpdateReport report{.update = updates_ + 1,
+                      .episodes = (updates_ + 1) * plan_.learner.batch,
+                      .stage = imitating ? Stage::kImitation : Stage::kSimulation,
+                      .task = task_of(updates_),
+                      .rate = (imitating ? plan_.imitation_rates : plan_.rates).at(progress) *
+                              watch_.rate_factor()};
+  Task& task = *tasks_[report.task];
+  std::vector<float> before(learner_.parameters().begin(), learner_.parameters().end());
+  nn::AdamState optimiser = learner_.optimiser();
+  const std::uint64_t seed = mix64(plan_.seed ^ mix64(kBatchStream + (updates_ << 8)));
+  if (imitating) {
+    const std::span<const policy::Episode> lessons = lessons_for(report.task);
+    const std::size_t count = std::min(plan_.learner.batch, lessons.size());
+    if (count > 0) {
+      report.batch = learner_.imitate(
+          task, lessons.subspan(updates_ % (lessons.size() / count) * count, count), report.rate);
+    }
+  } else if (plan_.learner.recipe == Recipe::kPaper) {
+    report.batch =
+        learner_.reinforce_one(task, seed, report.rate, plan_.exploration * (1.0 - progress));
+  } else {
+    report.batch = learner_.reinforce(task, seed, report.rate);
+  }
+  if (!is_finite(learner_.parameters()) || !std::isfinite(report.batch.gradient_length)) {
+    learner_.restore(std::move(before), std::move(optimiser));
+    report.rolled_back = true;
+  } else if (!imitating && plan_.learner.recipe != Recipe::kPaper &&
+             std::isfinite(report.batch.mean)) {
+    report.rolled_back =
+        watch_.after_update(std::log(report.batch.mean / task.best_time()), learner_);
+  }
+  rollbacks_ += report.rolled_back;
+  report.best_time = task.best_time();
+  ++updates_;
+  return report;
+}
+
+std::uint64_t Training::problems_hash() const {
+  Hasher hasher;
+  for (const auto& task : tasks_) hasher.add(task->problem().hash());
+  return hasher.value();
+}
+
+TrainingState Training::state() const {
+  TrainingState state{.plan_hash = plan_.hash(),
+                      .problems_hash = problems_hash(),
+                      .updates = updates_,
+                      .rollbacks = rollbacks_,
+                      .parameters = {learner_.parameters().begin(), learner_.parameters().end()},
+                      .optimiser = learner_.optimiser(),
+                      .watch = watch_.state()};
+  for (const auto& task : tasks_) {
+    state.best_times.push_back(task->best_time());
+    state.best_episodes.push_back(task->best());
+    state.mean_times.push_back(task->mean_time());
+  }
+  return state;
+}
+
+void Training::restore(TrainingState state) {
+  if (state.plan_hash != plan_.hash()) {
+    throw InputError("the checkpoint is of a training with other settings");
+  }
+  if (state.problems_hash != problems_hash() || state.best_times.size() != tasks_.size() ||
+      state.mean_times.size() != tasks_.size() || state.updates > total_updates()) {
+    throw InputError("the checkpoint is of a training on other graphs or devices");
+  }
+  const std::size_t size = learner_.parameters().size();
+  const auto whole = [&](const std::vector<float>& parameters, const nn::AdamState& optimiser) {
+    return parameters.size() == size && optimiser.mean.size() == size &&
+           optimiser.square.size() == size;
+  };
+  const DivergenceWatch::State& watch = state.watch;
+  if (!whole(state.parameters, state.optimiser) ||
+      (std::isfinite(watch.good_level) && !whole(watch.parameters, watch.optimiser))) {
+    throw InputError("the checkpoint is of another network");
+  }
+  learner_.restore(std::move(state.parameters), std::move(state.optimiser));
+  watch_.restore(std::move(state.watch));
+  updates_ = state.updates;
+  rollbacks_ = state.rollbacks;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (std::isfinite(state.best_times[i])) {
+      tasks_[i]->offer(state.best_episodes[i], state.best_times[i], 0.0);
+    }
+    tasks_[i]->set_mean_time(state.mean_times[i]);
+  }
+}
+
+policy::Policy Training::policy() const {
+  return {.architecture = plan_.architecture,
+          .shape = plan_.shape,
+          .priorities = plan_.priorities,
+          .parameters = {learner_.parameters().begin(), learner_.parameters().end()},
+          .domain = domain_};
+}
+
+}  // namespace doppler::train

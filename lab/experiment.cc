@@ -1,0 +1,108 @@
+#include "lab/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "doppler/base/error.h"
+
+namespace doppler::lab {
+namespace {
+
+std::size_t index_in(const std::vector<std::string>& names, std::string_view name) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  DOPPLER_CHECK(found != names.end());
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+std::vector<double> quotients(const std::map<std::uint64_t, double>& above,
+                              const std::map<std::uint64_t, double>& below) {
+  std::vector<double> found;
+  for (const auto& [seed, value] : above) {
+    const auto other = below.find(seed);
+    if (other != below.end() && value > 0.0 && other->second > 0.0) {
+      found.push_back(value / other->second);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+void Results::add(const Cell& cell, Outcome outcome) {
+  DOPPLER_CHECK(outcome.numbers.size() == columns_.numbers.size());
+  DOPPLER_CHECK(outcome.series.size() == columns_.series.size());
+  outcomes_[{cell.key, cell.seed}] = std::move(outcome);
+}
+
+const Outcome* Results::find(const Key& key, std::uint64_t seed) const {
+  const auto found = outcomes_.find({key, seed});
+  return found == outcomes_.end() ? nullptr : &found->second;
+}
+
+std::map<std::uint64_t, double> Results::by_seed(const Key& key, std::string_view number) const {
+  const std::size_t column = index_in(columns_.numbers, number);
+  std::map<std::uint64_t, double> values;
+  for (auto i = outcomes_.lower_bound({key, 0}); i != outcomes_.end() && i->first.first == key;
+       ++i) {
+    if (!std::isnan(i->second.numbers[column])) {
+      values[i->first.second] = i->second.numbers[column];
+    }
+  }
+  return values;
+}
+
+Estimate Results::mean(const Key& key, std::string_view number) const {
+  std::vector<double> values;
+  for (const auto& [seed, value] : by_seed(key, number)) values.push_back(value);
+  return mean_of(values);
+}
+
+Estimate Results::ratio(const Key& above, const Key& below, std::string_view number) const {
+  return geometric_mean_of(quotients(by_seed(above, number), by_seed(below, number)));
+}
+
+Estimate Results::ratio_within(const Key& key, std::string_view above,
+                               std::string_view below) const {
+  return geometric_mean_of(quotients(by_seed(key, above), by_seed(key, below)));
+}
+
+const std::vector<double>& Results::first_series(const Key& key, std::string_view series) const {
+  static const std::vector<double> kNone;
+  const std::size_t column = index_in(columns_.series, series);
+  const auto found = outcomes_.lower_bound({key, 0});
+  return found != outcomes_.end() && found->first.first == key ? found->second.series[column]
+                                                               : kNone;
+}
+
+std::vector<std::vector<double>> Results::all_series(const Key& key,
+                                                     std::string_view series) const {
+  const std::size_t column = index_in(columns_.series, series);
+  std::vector<std::vector<double>> found;
+  for (auto i = outcomes_.lower_bound({key, 0}); i != outcomes_.end() && i->first.first == key;
+       ++i) {
+    if (!i->second.series[column].empty()) found.push_back(i->second.series[column]);
+  }
+  return found;
+}
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kConfirmed:
+      return "confirmed";
+    case Verdict::kPartly:
+      return "partly confirmed";
+    case Verdict::kNotConfirmed:
+      return "not confirmed";
+    case Verdict::kOpen:
+      break;
+  }
+  return "open";
+}
+
+void add_seeds(std::vector<Cell>& cells, const Lab& lab, Key key, double weight) {
+  for (int seed = 1; seed <= lab.scale().seeds; ++seed) {
+    cells.push_back({key, static_cast<std::uint64_t>(seed), weight});
+  }
+}
+
+}  // namespace doppler::lab

@@ -1,0 +1,191 @@
+#include "lab/reproduce.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "doppler/base/error.h"
+#include "doppler/base/file.h"
+#include "doppler/base/parallel.h"
+#include "lab/page.h"
+#include "lab/results_folder.h"
+
+namespace doppler::lab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// An experiment with what there is of it.
+struct Work {
+  std::unique_ptr<Experiment> experiment;
+  Columns columns;
+  std::vector<Cell> cells;
+  Results results;
+};
+
+std::string duration_text(double seconds) {
+  if (seconds < 90.0) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 5400.0) return fmt::format("{:.0f} min", seconds / 60.0);
+  return fmt::format("{:.1f} h", seconds / 3600.0);
+}
+
+std::vector<std::unique_ptr<Experiment>> chosen(const std::vector<std::string>& only) {
+  std::vector<std::unique_ptr<Experiment>> all = all_experiments();
+  if (only.empty()) return all;
+  std::vector<std::string_view> names;
+  for (const auto& experiment : all) names.push_back(experiment->name());
+  for (const std::string& name : only) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw ParameterError(
+          fmt::format("unknown experiment '{}'; one of: {}", name, fmt::join(names, ", ")));
+    }
+  }
+  std::erase_if(all, [&](const auto& experiment) {
+    return std::find(only.begin(), only.end(), experiment->name()) == only.end();
+  });
+  return all;
+}
+
+class Runner {
+ public:
+  Runner(const ReproduceSettings& settings, const Lab& lab, ResultsFolder& folder,
+         std::vector<Work>& works)
+      : settings_(settings), lab_(lab), folder_(folder), works_(works), began_(Clock::now()) {
+    for (const Work& work : works_) {
+      for (const Cell& cell : work.cells) {
+        ++total_;
+        if (work.results.find(cell.key, cell.seed)) {
+          ++done_;
+        } else {
+          weight_left_ += weight_of(*work.experiment, cell);
+        }
+      }
+    }
+  }
+
+  void run() {
+    for (Work& work : works_) {
+      std::vector<const Cell*> missing;
+      for (const Cell& cell : work.cells) {
+        if (!work.results.find(cell.key, cell.seed)) missing.push_back(&cell);
+      }
+      const int threads = work.experiment->alone() ? 1 : settings_.threads;
+      parallel_for(missing.size(), threads, [&](std::size_t i) { run_cell(work, *missing[i]); });
+      if (lab_.interrupted()) return;
+    }
+  }
+
+  std::size_t done() const { return done_; }
+  std::size_t total() const { return total_; }
+
+ private:
+  // A cell that has the machine to itself takes all of its threads.
+  double weight_of(const Experiment& experiment, const Cell& cell) const {
+    return cell.weight * (experiment.alone() ? settings_.threads : 1);
+  }
+
+  void run_cell(Work& work, const Cell& cell) {
+    if (lab_.interrupted()) return;
+    say(work, cell);
+    Outcome outcome;
+    try {
+      outcome = work.experiment->run(lab_, cell);
+    } catch (const Error&) {
+      if (!lab_.interrupted()) throw;  // else it may be for want of time
+    }
+    if (lab_.interrupted()) return;
+    folder_.append(*work.experiment, work.columns, cell, outcome);
+    const std::lock_guard lock(mutex_);
+    work.results.add(cell, std::move(outcome));
+    ++done_;
+    weight_done_ += weight_of(*work.experiment, cell);
+    weight_left_ -= weight_of(*work.experiment, cell);
+  }
+
+  void say(const Work& work, const Cell& cell) {
+    if (!settings_.progress) return;
+    const std::lock_guard lock(mutex_);
+    const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    // Too early a guess would be wild.
+    const std::string left =
+        weight_done_ > 0.0 && seconds > 5.0
+            ? ", about " + duration_text(seconds * weight_left_ / weight_done_) + " left"
+            : "";
+    settings_.progress(fmt::format("{} of {} cells{}; {}: {}, seed {}", done_, total_, left,
+                                   work.experiment->name(), fmt::join(cell.key, " "), cell.seed));
+  }
+
+  const ReproduceSettings& settings_;
+  const Lab& lab_;
+  ResultsFolder& folder_;
+  std::vector<Work>& works_;
+  const Clock::time_point began_;
+  std::mutex mutex_;
+  std::size_t done_ = 0, total_ = 0;
+  double weight_done_ = 0.0, weight_left_ = 0.0;
+};
+
+std::string page_path(const ReproduceSettings& settings) {
+  return settings.page.empty() ? settings.folder + "/index.md" : settings.page;
+}
+
+// The folder as seen from the page.
+std::string files_from(const std::string& page, const std::string& folder) {
+  namespace fs = std::filesystem;
+  const fs::path base = fs::absolute(page).parent_path();
+  const std::string seen = fs::absolute(folder).lexically_relative(base).generic_string();
+  return seen == "." ? "" : seen;
+}
+
+}  // namespace
+
+ReproduceReport reproduce(const ReproduceSettings& settings, const place::Registry& methods) {
+  const Clock::time_point began = Clock::now();
+  std::vector<std::unique_ptr<Experiment>> experiments = chosen(settings.only);
+  const Lab lab(settings.scale, methods, settings.graphs_folder, settings.online,
+                settings.interrupt);
+  ResultsFolder folder(
+      settings.folder,
+      {.version = settings.version, .scale = settings.scale.name, .hash = lab.hash()});
+  ReproduceReport report{.page = page_path(settings)};
+  check_writable(report.page);
+
+  std::vector<Work> works;
+  for (auto& experiment : experiments) {
+    Columns columns = experiment->columns(lab);
+    std::vector<Cell> cells = experiment->cells(lab);
+    Results results = folder.read(*experiment, columns, cells);
+    // What a kill cut off goes before anything is added behind it.
+    folder.rewrite(*experiment, results, cells);
+    works.push_back(
+        {std::move(experiment), std::move(columns), std::move(cells), std::move(results)});
+  }
+  Runner runner(settings, lab, folder, works);
+  report.before = runner.done();
+  runner.run();
+  report.done = runner.done();
+  report.total = runner.total();
+  report.interrupted = lab.interrupted();
+
+  std::vector<PagePart> parts;
+  for (const Work& work : works) {
+    folder.rewrite(*work.experiment, work.results, work.cells);
+    Section section = work.experiment->show(lab, work.results);
+    for (const Picture& picture : section.pictures) {
+      write_file(folder.file(picture.name + ".svg"), picture.svg);
+    }
+    report.findings.insert(report.findings.end(), section.findings.begin(), section.findings.end());
+    parts.push_back(
+        {work.experiment.get(), std::move(section), work.results.size(), work.cells.size()});
+  }
+  write_file(report.page, page_of(lab, parts, files_from(report.page, settings.folder)));
+  report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  return report;
+}
+
+}  // namespace doppler::lab

@@ -1,0 +1,193 @@
+#include "lab/results_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "doppler/base/error.h"
+#include "doppler/base/file.h"
+#include "doppler/base/hash.h"
+#include "doppler/base/json_writer.h"
+
+namespace doppler::lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "doppler.reproduction";
+
+std::string identity_json(const Identity& identity) {
+  JsonWriter json;
+  json.begin_object().field("format", kFormat).field("version", 1);
+  json.field("dopp", identity.version).field("scale", identity.scale);
+  json.field("settings", hash_to_string(identity.hash));
+  return json.end_object().take();
+}
+
+std::string header_of(const Columns& columns) {
+  std::string line;
+  for (const std::string& key : columns.keys) line += key + ",";
+  line += "seed";
+  for (const auto* names : {&columns.numbers, &columns.series}) {
+    for (const std::string& name : *names) line += "," + name;
+  }
+  return line + "\n";
+}
+
+// Numbers in the fewest digits that give the same bits; nothing for what is absent.
+std::string number_field(double value) {
+  return value == value ? fmt::format("{}", value) : std::string();
+}
+
+std::string line_of(const Cell& cell, const Outcome& outcome) {
+  std::string line;
+  for (const std::string& key : cell.key) line += key + ",";
+  line += fmt::format("{}", cell.seed);
+  for (const double number : outcome.numbers) line += "," + number_field(number);
+  for (const std::vector<double>& series : outcome.series) {
+    line += ",";
+    for (std::size_t i = 0; i < series.size(); ++i) {
+      line += (i == 0 ? "" : " ") + number_field(series[i]);
+    }
+  }
+  return line + "\n";
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+template <class Number>
+bool parse_number(std::string_view text, Number& value) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+bool parse_field(std::string_view text, double& value) {
+  value = kAbsent;
+  return text.empty() || parse_number(text, value);
+}
+
+// False where the line is not one of these columns.
+bool parse_line(std::string_view line, const Columns& columns, Cell& cell, Outcome& outcome) {
+  const std::vector<std::string_view> fields = split(line, ',');
+  if (fields.size() != columns.keys.size() + 1 + columns.numbers.size() + columns.series.size()) {
+    return false;
+  }
+  auto field = fields.begin();
+  for (std::size_t i = 0; i < columns.keys.size(); ++i) cell.key.emplace_back(*field++);
+  if (!parse_number(*field++, cell.seed)) return false;
+  for (std::size_t i = 0; i < columns.numbers.size(); ++i) {
+    if (!parse_field(*field++, outcome.numbers.emplace_back())) return false;
+  }
+  for (std::size_t i = 0; i < columns.series.size(); ++i, ++field) {
+    std::vector<double>& series = outcome.series.emplace_back();
+    if (field->empty()) continue;
+    for (const std::string_view part : split(*field, ' ')) {
+      if (!parse_field(part, series.emplace_back())) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+ResultsFolder::ResultsFolder(std::string path, const Identity& identity) : path_(std::move(path)) {
+  const std::string settings = file("settings.json");
+  const std::string wanted = identity_json(identity);
+  std::error_code error;
+  if (fs::exists(settings, error)) {
+    if (read_file(settings) != wanted) {
+      throw InputError(
+          fmt::format("{} holds results of other settings or of another version of the program "
+                      "(settings.json says which): give another folder",
+                      path_));
+    }
+    return;
+  }
+  if (fs::exists(path_, error) && !fs::is_empty(path_, error)) {
+    throw InputError(
+        fmt::format("{} holds files that are not of a reproduction; give another folder", path_));
+  }
+  fs::create_directories(path_, error);
+  if (error) throw SystemError(fmt::format("cannot make folder {}: {}", path_, error.message()));
+  write_file(settings, wanted);
+}
+
+std::string ResultsFolder::table_path(const Experiment& experiment) const {
+  return file(std::string(experiment.name()) + ".csv");
+}
+
+Results ResultsFolder::read(const Experiment& experiment, const Columns& columns,
+                            const std::vector<Cell>& cells) const {
+  Results results(columns);
+  const std::string table = table_path(experiment);
+  std::error_code error;
+  if (!fs::exists(table, error)) return results;
+  std::set<std::pair<Key, std::uint64_t>> known;
+  for (const Cell& cell : cells) known.emplace(cell.key, cell.seed);
+  const std::string text = read_file(table);
+  std::string_view rest = text;
+  for (std::size_t number = 1; !rest.empty(); ++number) {
+    const std::size_t end = rest.find('\n');
+    if (end == std::string_view::npos) break;  // cut off by a kill
+    const std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(end + 1);
+    Cell cell;
+    Outcome outcome;
+    const bool sound = number == 1 ? std::string(line) + "\n" == header_of(columns)
+                                   : parse_line(line, columns, cell, outcome) &&
+                                         known.contains({cell.key, cell.seed});
+    if (!sound) {
+      throw InputError(
+          fmt::format("{}:{}: not a line of this table; remove the file to measure "
+                      "the experiment anew",
+                      table, number));
+    }
+    if (number > 1) results.add(cell, std::move(outcome));
+  }
+  return results;
+}
+
+void ResultsFolder::append(const Experiment& experiment, const Columns& columns, const Cell& cell,
+                           const Outcome& outcome) {
+  const std::lock_guard lock(mutex_);
+  const std::string table = table_path(experiment);
+  std::error_code error;
+  std::string text;
+  if (!fs::exists(table, error)) text = header_of(columns);
+  text += line_of(cell, outcome);
+  // One call for a whole line: it is there or not, or cut off where the disk is full.
+  const int descriptor = open(table.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  const bool written = descriptor >= 0 && write_all(descriptor, text);
+  const int reason = errno;
+  if (descriptor >= 0) close(descriptor);
+  if (!written) {
+    throw SystemError(fmt::format("cannot write {}: {}", table, std::strerror(reason)));
+  }
+}
+
+void ResultsFolder::rewrite(const Experiment& experiment, const Results& results,
+                            const std::vector<Cell>& cells) const {
+  std::string text = header_of(results.columns());
+  for (const Cell& cell : cells) {
+    if (const Outcome* outcome = results.find(cell.key, cell.seed)) text += line_of(cell, *outcome);
+  }
+  write_file(table_path(experiment), text);
+}
+
+}  // namespace doppler::lab
