@@ -11,20 +11,20 @@
 #include <vector>
 
 #include "bench/rivals/runtime.h"
-#include "doppler/study/median.h"
+#include "doppler/base/statistics.h"
 
 namespace doppler::bench {
 
 struct Times {
   std::vector<double> seconds;  // of each run
 
-  double median() const { return study::median(seconds); }
+  double median() const { return doppler::median(seconds); }
   double max() const { return *std::max_element(seconds.begin(), seconds.end()); }
   // Difference of the medians of odd and even runs, as a share of the median. REQUIRES: two runs.
   double noise() const {
     std::vector<double> halves[2];
     for (std::size_t i = 0; i < seconds.size(); ++i) halves[i % 2].push_back(seconds[i]);
-    return std::abs(study::median(halves[0]) - study::median(halves[1])) / median();
+    return std::abs(doppler::median(halves[0]) - study::median(halves[1])) / median();
   }
 };
 

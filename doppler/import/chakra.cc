@@ -8,13 +8,13 @@
 
 #include "doppler/base/file.h"
 #include "doppler/base/text_position.h"
+#include "doppler/base/units.h"
 #include "doppler/import/foreign_json.h"
 #include "doppler/import/protobuf_reader.h"
 
 namespace doppler::import {
 namespace {
 
-constexpr double kSecondsPerMicro = 1e-6;
 constexpr std::uint64_t kMetadata = 1;  // NodeType of et_def.proto
 
 std::string_view type_name(std::uint64_t type) {

@@ -10,14 +10,13 @@
 
 #include "doppler/base/file.h"
 #include "doppler/base/name_index.h"
+#include "doppler/base/units.h"
 #include "doppler/import/foreign_json.h"
 #include "doppler/import/task_graph.h"
 #include "doppler/import/torch_ops.h"
 
 namespace doppler::import {
 namespace {
-
-constexpr double kSecondsPerMicro = 1e-6;
 
 struct Event {
   std::string name, scope;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "doppler/base/file.h"
+#include "doppler/base/units.h"
 #include "doppler/import/foreign_json.h"
 #include "doppler/import/task_graph.h"
 #include "doppler/import/torch_calls.h"
@@ -17,8 +18,6 @@
 
 namespace doppler::import {
 namespace {
-
-constexpr double kSecondsPerMicro = 1e-6;
 
 class PytorchTraceReader {
  public:

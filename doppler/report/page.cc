@@ -13,6 +13,7 @@ namespace doppler::report {
 namespace {
 
 #include "doppler/report/page.inc"
+#include "doppler/schedule/figures.h"
 
 // Where the data go, an empty object in the template.
 constexpr std::string_view kData = "<script id=\"data\" type=\"application/json\">";
@@ -81,16 +82,6 @@ void write_lines(JsonWriter& json, std::string_view key, std::string_view text) 
   json.end_array();
 }
 
-void write_distribution(JsonWriter& json, std::string_view name,
-                        const schedule::Distribution& distribution) {
-  json.key(name)
-      .begin_object(JsonLayout::kCompact)
-      .field("mean", distribution.mean)
-      .field("p95", distribution.p95)
-      .field("runs", distribution.runs)
-      .end_object();
-}
-
 void write_placement(JsonWriter& json, const PagePlacement& placement, const Graphs& graphs,
                      const RunDetail& detail) {
   const cost::Problem& problem = *placement.problem;
@@ -104,8 +95,8 @@ void write_placement(JsonWriter& json, const PagePlacement& placement, const Gra
       .field("time_unit", problem.time_unit())
       .field("bytes_moved", placement.figures.bytes_moved)
       .field("excess_bytes", placement.figures.excess_memory_bytes);
-  write_distribution(json, "robust", placement.figures.robust);
-  write_distribution(json, "any_order", placement.figures.any_order);
+  schedule::write_distribution(json, "robust", placement.figures.robust);
+  schedule::write_distribution(json, "any_order", placement.figures.any_order);
   json.key("bound")
       .begin_object(JsonLayout::kCompact)
       .field("name", placement.bound.name)

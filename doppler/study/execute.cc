@@ -12,6 +12,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
+#include "doppler/base/statistics.h"
 #include "doppler/base/stop.h"
 #include "doppler/exec/core.h"
 #include "doppler/exec/pace.h"
@@ -25,7 +26,6 @@
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"
 #include "doppler/sim/synchronous.h"
-#include "doppler/study/median.h"
 #include "doppler/study/profile.h"
 
 namespace doppler::study {

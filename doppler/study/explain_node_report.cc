@@ -13,7 +13,6 @@
 namespace doppler::study {
 namespace {
 
-constexpr std::size_t kDevicesShown = 16;
 constexpr std::size_t kInputsShown = 8;
 
 class Words {
@@ -149,7 +148,7 @@ class Words {
                          {"makespan"},
                          {"vs now"}});
     std::string notes;
-    const std::size_t shown = std::min(kDevicesShown, explanation_.alternatives.size());
+    const std::size_t shown = std::min(report::kDevicesShown, explanation_.alternatives.size());
     for (std::size_t i = 0; i < shown; ++i) {
       const NodeAlternative& other = explanation_.alternatives[i];
       const bool here = other.device == explanation_.device;

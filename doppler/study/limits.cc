@@ -18,7 +18,7 @@ namespace {
 
 // Simulated node runs that may be spent on single moves: a fraction of a second, at the cost of
 // trying only some of the moves on large graphs.
-constexpr std::uint64_t kNodeRuns = 1'000'000;
+constexpr std::uint64_t kMoveNodeRuns = 1'000'000;
 constexpr std::uint64_t kFewestMoves = 4;
 
 struct Candidate {
@@ -50,7 +50,7 @@ std::vector<Candidate> moves_of(const cost::Problem& problem, const schedule::Pl
 // Where there are more moves than may be tried, evenly spaced ones are.
 void try_moves(const cost::Problem& problem, const schedule::Placement& placement,
                const std::vector<Candidate>& moves, Limits& limits) {
-  const std::uint64_t allowance = std::max(kFewestMoves, kNodeRuns / problem.node_count());
+  const std::uint64_t allowance = std::max(kFewestMoves, kMoveNodeRuns / problem.node_count());
   limits.moves_tried = std::min<std::uint64_t>(allowance, moves.size());
   limits.all_moves_tried = limits.moves_tried == moves.size();
   sim::Simulator simulator(problem);
@@ -75,7 +75,7 @@ void try_moves(const cost::Problem& problem, const schedule::Placement& placemen
   }
 }
 
-std::string percent(double share) {
+std::string whole_percent(double share) {
   return fmt::format("{:.0f} %", 100.0 * share);
 }
 
@@ -107,14 +107,14 @@ std::string describe_limits(const cost::Problem& problem, const schedule::Placem
   std::string text = fmt::format(
       "The critical chain is {} compute, {} transfer and {} waiting for a busy device or "
       "channel.\n",
-      percent(limits.compute), percent(limits.transfer), percent(limits.waiting));
+      whole_percent(limits.compute), whole_percent(limits.transfer), whole_percent(limits.waiting));
   text += fmt::format("The busiest device is {}, busy {} of the time",
                       topology.device(limits.busiest_device).name,
-                      percent(limits.busiest_device_share));
+                      whole_percent(limits.busiest_device_share));
   if (limits.busiest_channel.valid()) {
     text +=
         fmt::format("; the busiest channel {}, {}", topology.channel(limits.busiest_channel).name,
-                    percent(limits.busiest_channel_share));
+                    whole_percent(limits.busiest_channel_share));
   }
   text += ".\n";
   if (limits.best_move) {

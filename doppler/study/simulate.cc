@@ -6,13 +6,13 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
+#include "doppler/base/statistics.h"
 #include "doppler/base/stop.h"
 #include "doppler/report/perfetto.h"
 #include "doppler/schedule/memory.h"
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"
 #include "doppler/sim/synchronous.h"
-#include "doppler/study/median.h"
 
 namespace doppler::study {
 namespace {

@@ -1,10 +1,10 @@
 #include "doppler/study/execute.h"
+#include "doppler/base/statistics.h"
 
 #include <gtest/gtest.h>
 
 #include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
-#include "doppler/study/median.h"
 
 namespace doppler::study {
 namespace {
