@@ -10,7 +10,8 @@ namespace {
 
 const std::map<std::string, tra::Optimizer> kOptimizers = {{"sgd", tra::Optimizer::kSgd},
                                                            {"adam", tra::Optimizer::kAdam}};
-// Sizes of workloads; which of them mean something depends on the workload (tra/language/workloads.h).
+// Sizes of workloads; which of them mean something depends on the workload
+// (tra/language/workloads.h).
 const std::vector<std::pair<std::string, std::string>> kSizes = {
     {"batch", "Examples at once"},
     {"seq", "Length of a sequence"},

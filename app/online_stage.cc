@@ -17,7 +17,8 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/json_writer.h"
-#include "doppler/base/robust.h"
+#include "doppler/base/statistics.h"
+#include "doppler/base/stop.h"
 #include "doppler/base/units.h"
 #include "doppler/schedule/placement_json.h"
 #include "doppler/train/online/service.h"
@@ -32,13 +33,9 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 // Between two checkpoints; a kill loses no more than that.
-constexpr double kSaveSeconds = 5.0;
+constexpr double kOnlineSaveSeconds = 5.0;
 // Runs at the beginning and the end of the service whose median is printed.
 constexpr std::size_t kShownRuns = 50;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 bool is_folder(const std::string& path) {
   std::error_code error;
@@ -316,7 +313,7 @@ void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem
   const Clock::time_point begin = Clock::now();
   Clock::time_point saved = begin;
   const auto save_now_and_then = [&] {
-    if (seconds_since(saved) < kSaveSeconds) return;
+    if (seconds_since(saved) < kOnlineSaveSeconds) return;
     folder.save(learner, *problem, request);
     saved = Clock::now();
   };

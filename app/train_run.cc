@@ -6,17 +6,15 @@
 #include <cmath>
 #include <utility>
 
+#include "doppler/base/stop.h"
+
 namespace doppler::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 // Between two checkpoints; a kill loses no more than that.
-constexpr double kSaveSeconds = 5.0;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
+constexpr double kRunSaveSeconds = 5.0;
 
 }  // namespace
 
@@ -40,7 +38,7 @@ void TrainRun::go(const StopToken& stop,
     ++updates_here_;
     folder_.add(update, seconds_since(begin));
     report(update);
-    if (seconds_since(saved) > kSaveSeconds) {
+    if (seconds_since(saved) > kRunSaveSeconds) {
       save();
       saved = Clock::now();
     }

@@ -12,10 +12,10 @@
 namespace doppler::lab {
 namespace {
 
-constexpr std::size_t kWidth = 120;  // of lines, but for those of tables
+constexpr std::size_t kPageWidth = 120;  // of lines, but for those of tables
 
 std::string paragraph(std::string_view text) {
-  return render::wrap("", text, kWidth) + "\n";
+  return render::wrap("", text, kPageWidth) + "\n";
 }
 
 std::string first_lines(const Lab& lab) {

@@ -21,7 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // An experiment with what there is of it.
-struct Work {
+struct CellWork {
   std::unique_ptr<Experiment> experiment;
   Columns columns;
   std::vector<Cell> cells;
@@ -54,9 +54,9 @@ std::vector<std::unique_ptr<Experiment>> chosen(const std::vector<std::string>& 
 class Runner {
  public:
   Runner(const ReproduceSettings& settings, const Lab& lab, ResultsFolder& folder,
-         std::vector<Work>& works)
+         std::vector<CellWork>& works)
       : settings_(settings), lab_(lab), folder_(folder), works_(works), began_(Clock::now()) {
-    for (const Work& work : works_) {
+    for (const CellWork& work : works_) {
       for (const Cell& cell : work.cells) {
         ++total_;
         if (work.results.find(cell.key, cell.seed)) {
@@ -69,7 +69,7 @@ class Runner {
   }
 
   void run() {
-    for (Work& work : works_) {
+    for (CellWork& work : works_) {
       std::vector<const Cell*> missing;
       for (const Cell& cell : work.cells) {
         if (!work.results.find(cell.key, cell.seed)) missing.push_back(&cell);
@@ -89,7 +89,7 @@ class Runner {
     return cell.weight * (experiment.alone() ? settings_.threads : 1);
   }
 
-  void run_cell(Work& work, const Cell& cell) {
+  void run_cell(CellWork& work, const Cell& cell) {
     if (lab_.interrupted()) return;
     say(work, cell);
     Outcome outcome;
@@ -107,7 +107,7 @@ class Runner {
     weight_left_ -= weight_of(*work.experiment, cell);
   }
 
-  void say(const Work& work, const Cell& cell) {
+  void say(const CellWork& work, const Cell& cell) {
     if (!settings_.progress) return;
     const std::lock_guard lock(mutex_);
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
@@ -123,7 +123,7 @@ class Runner {
   const ReproduceSettings& settings_;
   const Lab& lab_;
   ResultsFolder& folder_;
-  std::vector<Work>& works_;
+  std::vector<CellWork>& works_;
   const Clock::time_point began_;
   std::mutex mutex_;
   std::size_t done_ = 0, total_ = 0;
@@ -155,7 +155,7 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
   ReproduceReport report{.page = page_path(settings)};
   check_writable(report.page);
 
-  std::vector<Work> works;
+  std::vector<CellWork> works;
   for (auto& experiment : experiments) {
     Columns columns = experiment->columns(lab);
     std::vector<Cell> cells = experiment->cells(lab);
@@ -173,7 +173,7 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
   report.interrupted = lab.interrupted();
 
   std::vector<PagePart> parts;
-  for (const Work& work : works) {
+  for (const CellWork& work : works) {
     folder.rewrite(*work.experiment, work.results, work.cells);
     Section section = work.experiment->show(lab, work.results);
     for (const Picture& picture : section.pictures) {

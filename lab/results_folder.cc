@@ -22,11 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormat = "doppler.reproduction";
+constexpr const char* kReproductionFormat = "doppler.reproduction";
 
 std::string identity_json(const Identity& identity) {
   JsonWriter json;
-  json.begin_object().field("format", kFormat).field("version", 1);
+  json.begin_object().field("format", kReproductionFormat).field("version", 1);
   json.field("dopp", identity.version).field("scale", identity.scale);
   json.field("settings", hash_to_string(identity.hash));
   return json.end_object().take();

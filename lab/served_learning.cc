@@ -8,7 +8,7 @@
 namespace doppler::lab {
 namespace {
 
-constexpr std::uint64_t kPoints = 10;
+constexpr std::uint64_t kServedPoints = 10;
 
 std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
   train::OnlineLearner learner(request.problem, request.first, request.policy,
@@ -19,17 +19,17 @@ std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
                                             .deviation = request.truth,
                                             .seed = request.seed});
   // At the same runs whatever the seed, so that curves can be averaged.
-  const std::uint64_t step = std::max<std::uint64_t>(1, request.runs / kPoints);
+  const std::uint64_t step = std::max<std::uint64_t>(1, request.runs / kServedPoints);
   std::vector<OnlinePoint> points = {{.runs = 0, .placement = request.first}};
-  train::serve(learner, *machine,
-               {.runs = request.runs,
-                .beside = false,
-                .stop = StopToken(request.interrupt),
-                .served = [&](const train::ServedRun& run) {
-                  // Told before the run counts.
-                  if (run.number == 0 || run.number % step != 0) return;
-                  points.push_back({.runs = run.number, .placement = *learner.incumbent()});
-                }});
+  serve(learner, *machine,
+        {.runs = request.runs,
+         .beside = false,
+         .stop = StopToken(request.interrupt),
+         .served = [&](const train::ServedRun& run) {
+           // Told before the run counts.
+           if (run.number == 0 || run.number % step != 0) return;
+           points.push_back({.runs = run.number, .placement = *learner.incumbent()});
+         }});
   points.push_back({.runs = learner.summary().runs, .placement = *learner.incumbent()});
   return points;
 }

@@ -18,8 +18,7 @@ namespace {
 // Runs that judge a placement are not those that it was learnt from.
 constexpr std::uint64_t kJudgeStream = 0x6a75646765;
 
-constexpr std::size_t kSamples = 64;
-// Of fine-tuning, as in train/placers/policy_placer.cc: what the policy knows is kept.
+// Of fine-tuning, as in train/policy_placer.cc: what the policy knows is kept.
 constexpr train::Rates kFinetuneRates{2e-3, 2e-4};
 
 std::uint64_t evaluations_of(const Scale& scale, const std::string& method) {
@@ -81,8 +80,9 @@ Trained train_on(const Lab& lab, const std::shared_ptr<const cost::Problem>& pro
     if (watch) watch(training);
   }
   Trained trained{.policy = training.policy(), .seconds = thread_seconds() - began};
-  trained.placement = place_with(
-      lab, *problem, std::make_shared<const policy::Policy>(trained.policy), kSamples, plan.seed);
+  trained.placement =
+      place_with(lab, *problem, std::make_shared<const policy::Policy>(trained.policy),
+                 kBestOfSamples, plan.seed);
   trained.makespan = simulated(*problem, trained.placement);
   if (training.task(0).best_time() < trained.makespan) {
     trained.placement = training.task(0).placement();

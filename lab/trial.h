@@ -2,6 +2,7 @@
 // engine.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -19,6 +20,13 @@ namespace doppler::lab {
 
 inline constexpr const char* kDopplerSim = "doppler-sim";
 inline constexpr const char* kDopplerSys = "doppler-sys";
+
+// Names of numbers in cells: the placement's time by the simulator, and on an engine.
+inline constexpr const char* kSimulated = "simulated";
+inline constexpr const char* kEngine = "engine";
+
+// Placements that are sampled of a trained policy, of which the best counts.
+inline constexpr std::size_t kBestOfSamples = 64;
 
 // Seconds of CPU that the calling thread has used: what others do on the machine counts little.
 double thread_seconds();

@@ -28,7 +28,7 @@
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
-#include "doppler/base/robust.h"
+#include "doppler/base/statistics.h"
 #include "doppler/place/search/neighborhood.h"
 #include "doppler/policy/architecture.h"
 #include "doppler/sim/simulator.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/rivals/runtime.h"
-#include "doppler/base/median.h"
+#include "doppler/base/statistics.h"
 
 namespace doppler::bench {
 

@@ -16,7 +16,7 @@
 namespace doppler::bench {
 namespace {
 
-constexpr int kWarmUp = 3;
+constexpr int kOverheadWarmUp = 3;
 constexpr int kCheckedRuns = 3;
 
 // The rivals once more, with work that watches them.
@@ -57,7 +57,7 @@ std::vector<std::string> measure_shape(const Shape& shape, int runs, Report& rep
   StarpuData starpu_data(session, tasks, nullptr);
   TbbRuntime tbb(tasks, static_cast<int>(workers), nullptr, /*priorities=*/false);
   Runtime* const runtimes[] = {&engine, &starpu, &starpu_data, &tbb};
-  const std::vector<Times> times = measure_interleaved(runtimes, kWarmUp, runs);
+  const std::vector<Times> times = measure_interleaved(runtimes, kOverheadWarmUp, runs);
 
   std::vector<std::string> line{shape.name, fmt::format("{}", nodes), fmt::format("{}", transfers)};
   const double scale = 1e6 / static_cast<double>(nodes);

@@ -14,7 +14,7 @@ namespace {
 using Predecessors = std::vector<std::vector<std::size_t>>;  // by node, all of them before it
 
 constexpr std::size_t kForkWidth = 64;
-constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kShapeSeed = 1;
 
 kernel::KernelCall smallest_call(std::size_t operands) {
   kernel::KernelCall call;
@@ -77,8 +77,8 @@ Predecessors forks_and_joins(std::size_t nodes) {
 
 // The structure of a generated graph; its nodes are renumbered in topological order.
 Predecessors layered(std::size_t nodes) {
-  const graph::Graph graph =
-      graph::generate_random({.family = graph::Family::kLayered, .nodes = nodes, .seed = kSeed});
+  const graph::Graph graph = graph::generate_random(
+      {.family = graph::Family::kLayered, .nodes = nodes, .seed = kShapeSeed});
   std::vector<std::size_t> position(graph.node_count());
   Predecessors predecessors;
   for (const NodeId node : graph.topological_order()) {
@@ -103,7 +103,7 @@ std::vector<Shape> shapes(std::size_t nodes) {
   made.push_back(make_shape("fork-join", forks_and_joins(nodes), 2, [](std::size_t v) {
     return v % (kForkWidth + 1) % 2;  // forks and joins on the first worker, as half of the others
   }));
-  Rng rng(kSeed);
+  Rng rng(kShapeSeed);
   made.push_back(
       make_shape("layered", layered(nodes), 2, [&](std::size_t) { return rng.below(2); }));
   return made;

@@ -28,9 +28,9 @@ namespace doppler::bench {
 namespace {
 
 constexpr int kWorkers = 2;
-constexpr int kWarmUp = 2;
+constexpr int kWorkloadWarmUp = 2;
 constexpr std::uint64_t kEvaluations = 2000;  // of the search for a placement
-constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kWorkloadSeed = 1;
 
 struct Case {
   std::string name;
@@ -55,7 +55,7 @@ std::vector<Case> cases() {
 // Small numbers; of the input `tokens`, which counts rows of a table, whole ones.
 exec::Values random_values(const tra::Lowered& lowered, std::int64_t rows) {
   const graph::SerialRunner<float> shapes(lowered.graph);
-  Rng rng(kSeed);
+  Rng rng(kWorkloadSeed);
   exec::Values values;
   for (const tra::Lowered::Input& input : lowered.inputs) {
     const bool counts = input.relation->name == "tokens";
@@ -97,7 +97,8 @@ Prepared prepare(const Case& workload) {
       random_values(compiled.lowered, vocab == workload.sizes.end() ? 1 : vocab->second);
   auto problem = api::make_problem(std::move(compiled.lowered.graph), devices);
   schedule::Placement placement =
-      api::place(*problem, {.run = {.seed = kSeed, .max_evaluations = kEvaluations}}).placement;
+      api::place(*problem, {.run = {.seed = kWorkloadSeed, .max_evaluations = kEvaluations}})
+          .placement;
   return {std::move(problem), std::move(placement), std::move(values)};
 }
 
@@ -150,7 +151,7 @@ std::vector<std::string> measure_case(const Case& workload, int runs, Report& re
 
   std::vector<double> ratios;  // measured / replayed
   const std::vector<Times> times =
-      measure_interleaved(runtimes, kWarmUp, runs, [&](std::size_t r, double seconds) {
+      measure_interleaved(runtimes, kWorkloadWarmUp, runs, [&](std::size_t r, double seconds) {
         if (r == 0) ratios.push_back(seconds / replayed_makespan(*problem, engine.timeline()));
       });
 

@@ -15,7 +15,7 @@ namespace doppler::analysis {
 namespace {
 
 // Simulated node runs that may be spent on other devices: a few seconds at most.
-constexpr std::size_t kNodeRuns = 5'000'000;
+constexpr std::size_t kAlternativeNodeRuns = 5'000'000;
 constexpr std::size_t kFewestDevices = 8;
 
 using schedule::Placement;
@@ -99,8 +99,8 @@ void try_devices(const cost::Problem& problem, const Placement& placement,
                  NodeExplanation& explanation) {
   const NodeId node = explanation.node;
   const auto unit = problem.unit(problem.unit_of(node));
-  const std::size_t most =
-      std::max(kFewestDevices, kNodeRuns / std::max<std::size_t>(problem.node_count(), 1));
+  const std::size_t most = std::max(
+      kFewestDevices, kAlternativeNodeRuns / std::max<std::size_t>(problem.node_count(), 1));
   sim::Simulator simulator(problem);
   schedule::MemoryMeter meter(problem);
   Placement moved = placement;

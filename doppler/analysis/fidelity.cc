@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/base/median.h"
 #include "doppler/base/rng.h"
+#include "doppler/base/statistics.h"
 #include "doppler/base/stop.h"
 #include "doppler/cost/measured_costs.h"
 #include "doppler/exec/profile.h"
@@ -96,10 +96,10 @@ class Measurer {
 };
 
 // Measures on real cores beside a reference placement (see the header).
-class Turns {
+class FidelityTurns {
  public:
-  Turns(Measurer& measurer, const schedule::Placement& reference, const cost::Problem& problem,
-        std::uint64_t seed)
+  FidelityTurns(Measurer& measurer, const schedule::Placement& reference,
+                const cost::Problem& problem, std::uint64_t seed)
       : measurer_(measurer), reference_(reference), profile_(problem) {
     for (int i = 0; i < kFirstReferences; ++i) run_reference(seed);
   }
@@ -257,7 +257,7 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   const schedule::Placement reference =
       std::min_element(sample.begin(), sample.end(), faster)->placement;
   std::vector<std::vector<double>> rounds;
-  std::optional<Turns> turns;
+  std::optional<FidelityTurns> turns;
   if (!emulated) turns.emplace(*measurer, reference, *problem, settings.sample.seed);
   std::vector<std::size_t> order(sample.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -18,7 +18,7 @@ namespace {
 
 // Simulated node runs that may be spent on single moves: a fraction of a second, at the cost of
 // trying only some of the moves on large graphs.
-constexpr std::uint64_t kNodeRuns = 1'000'000;
+constexpr std::uint64_t kMoveNodeRuns = 1'000'000;
 constexpr std::uint64_t kFewestMoves = 4;
 
 struct Candidate {
@@ -50,7 +50,7 @@ std::vector<Candidate> moves_of(const cost::Problem& problem, const schedule::Pl
 // Where there are more moves than may be tried, evenly spaced ones are.
 void try_moves(const cost::Problem& problem, const schedule::Placement& placement,
                const std::vector<Candidate>& moves, Limits& limits) {
-  const std::uint64_t allowance = std::max(kFewestMoves, kNodeRuns / problem.node_count());
+  const std::uint64_t allowance = std::max(kFewestMoves, kMoveNodeRuns / problem.node_count());
   limits.moves_tried = std::min<std::uint64_t>(allowance, moves.size());
   limits.all_moves_tried = limits.moves_tried == moves.size();
   sim::Simulator simulator(problem);

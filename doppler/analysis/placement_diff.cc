@@ -16,7 +16,7 @@ namespace doppler::analysis {
 namespace {
 
 // Simulated node runs that may be spent on single groups: a few seconds at most.
-constexpr std::size_t kNodeRuns = 5'000'000;
+constexpr std::size_t kGroupNodeRuns = 5'000'000;
 constexpr std::size_t kFewestGroups = 5;
 constexpr std::size_t kMostGroups = 200;
 
@@ -156,9 +156,10 @@ PlacementDiff diff_placements(const cost::Problem& problem, const Placement& as_
 
   std::vector<Moves> moves = moves_of(problem, before, after);
   for (const Moves& group : moves) diff.moved_nodes += group.nodes.size();
-  const std::size_t tried = std::min(
-      moves.size(), std::clamp(kNodeRuns / (2 * std::max<std::size_t>(problem.node_count(), 1)),
-                               kFewestGroups, kMostGroups));
+  const std::size_t tried =
+      std::min(moves.size(),
+               std::clamp(kGroupNodeRuns / (2 * std::max<std::size_t>(problem.node_count(), 1)),
+                          kFewestGroups, kMostGroups));
   diff.groups_not_tried = moves.size() - tried;
   Placement alone = before, without = after;
   for (std::size_t i = 0; i < tried; ++i) {

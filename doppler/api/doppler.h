@@ -76,8 +76,8 @@ struct CompileOptions {
   double rate = tra::kDefaultRate;
 };
 
-// A tensor program, parsed (tra/language/program_text.h) or built (tra/operations.h), as a graph of kernels
-// that is split for these devices.
+// A tensor program, parsed (tra/language/program_text.h) or built (tra/operations.h), as a graph of
+// kernels that is split for these devices.
 compile::FoundPlan compile(const tra::Program& program, const std::string& devices,
                            const CompileOptions& options = {});
 compile::FoundPlan compile(const tra::Program& program,

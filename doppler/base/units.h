@@ -8,6 +8,8 @@
 
 namespace doppler {
 
+inline constexpr double kSecondsPerMicro = 1e-6;
+
 // "1.50 GiB", "512 B".
 std::string format_bytes(double bytes);
 

@@ -22,7 +22,7 @@ using tra::Plan;
 // are few, so that they may be large; a search from them goes through many. Where not even two can
 // be compared, none is simulated.
 constexpr double kMostStartNodes = 300'000;
-constexpr double kMostNodes = 150'000;
+constexpr double kMostPlanNodes = 150'000;
 // More than this is taken for a slip: such a graph needs tens of gigabytes.
 constexpr double kMostKernels = 1e7;
 constexpr std::size_t kStarts = 8;  // plans by name that the search begins with
@@ -60,7 +60,7 @@ class PlanSearch {
     for (const Parts& start : named_starts) {
       if (const auto seconds = consider_named(start)) named.push_back({start, *seconds});
     }
-    most_nodes_ = kMostNodes;
+    most_nodes_ = kMostPlanNodes;
     // The better half of the starts gets more parts where that helps; the best of what comes of it
     // is worked on while it improves.
     keep_best(named, kStarts / 2);

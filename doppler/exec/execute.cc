@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/base/median.h"
 #include "doppler/base/rng.h"
+#include "doppler/base/statistics.h"
 #include "doppler/base/stop.h"
 #include "doppler/exec/dispatch_queue.h"
 #include "doppler/exec/duration_model.h"

@@ -13,7 +13,7 @@ namespace doppler::exec {
 namespace {
 
 // Placements that are kept ready: a race has two.
-constexpr std::size_t kKept = 4;
+constexpr std::size_t kPlacementsKept = 4;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ VirtualMachine::Loaded& VirtualMachine::load(const schedule::Placement& placemen
   } else {
     schedule::check_placement(*problem_, placement);
     loaded_.push_front(std::make_unique<Loaded>(*problem_, placement));
-    if (loaded_.size() > kKept) loaded_.pop_back();
+    if (loaded_.size() > kPlacementsKept) loaded_.pop_back();
   }
   return *loaded_.front();
 }

@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 // What is measured and for how long. Machines have phases in which they are slow, so that
 // everything is measured in several passes, and products, which most of the time of a model goes
 // to, again and again between other kernels.
-struct Plan {
+struct ProbePlan {
   int passes;
   std::vector<double> bytes;        // of kernels other than products
   std::vector<std::int64_t> sides;  // of products (probe_calls.h)
@@ -36,7 +36,7 @@ constexpr std::size_t kKernelsPerProduct = 3;  // kernels at a size between two 
 
 // The smallest size stays in a core's own caches, the largest does not fit into shared ones
 // together with what other devices have.
-Plan plan_for(bool quick) {
+ProbePlan plan_for(bool quick) {
   if (quick) {
     return {.passes = 2,
             .bytes = {256e3, 4e6},
@@ -235,7 +235,7 @@ class Probe {
   }
 
   const ProbeSettings& settings_;
-  const Plan plan_;
+  const ProbePlan plan_;
   const ProbeTimer timer_;       // of as many devices as are asked for
   const ProbeTimer pair_timer_;  // of two at least
   int pass_ = 0;

@@ -9,7 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
-#include "doppler/base/trimmed_mean.h"
+#include "doppler/base/statistics.h"
 #include "doppler/device/presets.h"
 #include "doppler/exec/engine.h"
 #include "doppler/graph/builder.h"
@@ -18,12 +18,6 @@
 
 namespace doppler::exec {
 namespace {
-
-double geometric_mean(std::span<const double> values) {
-  double sum = 0.0;
-  for (const double value : values) sum += std::log(value);
-  return std::exp(sum / static_cast<double>(values.size()));
-}
 
 // Values for the inputs of calls; the same in every probe.
 class InputMaker {
@@ -52,12 +46,12 @@ class InputMaker {
 };
 
 // How many inputs of each form take turns, and how often each form runs on a device in a run.
-struct Turns {
+struct ProbeTurns {
   std::size_t sets;
   std::size_t cycles;
 };
 
-Turns plan_turns(std::span<const ProbeCall> forms) {
+ProbeTurns plan_turns(std::span<const ProbeCall> forms) {
   // Operands come from where those of a graph come from: rarely from a core's own caches, and from
   // memory where they are used once in a run. Results go where others were, as they do in graphs.
   constexpr double kTurnBytes = 8e6, kOnceBytes = 48e6;

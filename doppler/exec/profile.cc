@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/base/trimmed_mean.h"
+#include "doppler/base/statistics.h"
 
 namespace doppler::exec {
 namespace {

@@ -6,7 +6,7 @@
 namespace doppler::exec {
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffffu;
+constexpr std::uint32_t kNoIndex = 0xffffffffu;
 
 // Collects everything tensor by tensor.
 struct Collector {
@@ -28,7 +28,7 @@ struct Collector {
 
   CopyIndex copy(TensorId tensor, DeviceId on) {
     CopyIndex& index = copy_on[on.index()];
-    if (index == kNone) {
+    if (index == kNoIndex) {
       index = static_cast<CopyIndex>(copies.size());
       const bool renews = problem.graph().updates(tensor).valid() && holds[on.index()];
       copies.push_back({.tensor = tensor,
@@ -43,7 +43,7 @@ struct Collector {
   Transfer& transfer(TensorId tensor, CopyIndex source, DeviceId to, NodeId consumer) {
     const DeviceId from = copies[source].device;
     TransferIndex& index = transfer_to[to.index()];
-    if (index == kNone || consumer.valid()) {
+    if (index == kNoIndex || consumer.valid()) {
       index = static_cast<TransferIndex>(transfers.size());
       const CopyIndex target = copy(tensor, to);
       copies[target].from_start = false;
@@ -61,8 +61,8 @@ struct Collector {
 
   void add(TensorId tensor) {
     const graph::Graph& graph = problem.graph();
-    std::fill(copy_on.begin(), copy_on.end(), kNone);
-    std::fill(transfer_to.begin(), transfer_to.end(), kNone);
+    std::fill(copy_on.begin(), copy_on.end(), kNoIndex);
+    std::fill(transfer_to.begin(), transfer_to.end(), kNoIndex);
     const TensorId renewed = graph.updates(tensor);
     if (renewed.valid()) mark_holders(renewed);
 
@@ -95,7 +95,7 @@ struct Collector {
     }
     const bool parameter = graph.role(tensor) == graph::TensorRole::kParameter;
     for (const CopyIndex index : copy_on) {
-      if (index == kNone) continue;
+      if (index == kNoIndex) continue;
       Copy& made = copies[index];
       made.from_start &= !producer.valid();
       made.kept =
@@ -119,7 +119,7 @@ struct Collector {
   void deliver_update(TensorId tensor, CopyIndex source) {
     const DeviceId start = copies[source].device;
     const bool free_links = problem.links() == cost::LinkMode::kFree;
-    if (free_links) std::fill(transfer_to.begin(), transfer_to.end(), kNone);
+    if (free_links) std::fill(transfer_to.begin(), transfer_to.end(), kNoIndex);
     for (const NodeId reader : problem.update_readers(tensor)) {
       const DeviceId to = device[reader.index()];
       if (to == start) continue;
@@ -134,7 +134,7 @@ struct Collector {
 }  // namespace
 
 Wiring::Wiring(const cost::Problem& problem, const schedule::Placement& placement)
-    : origin_(problem.tensor_count(), kNone) {
+    : origin_(problem.tensor_count(), kNoIndex) {
   const graph::Graph& graph = problem.graph();
   Collector collector{problem,
                       placement.device,
@@ -174,7 +174,7 @@ Wiring::Wiring(const cost::Problem& problem, const schedule::Placement& placemen
     for (const CopyIndex copy : copies_of[tensor.index()]) {
       if (copies_[copy].device == device) return copy;
     }
-    return kNone;
+    return kNoIndex;
   };
   const auto by_node = [&](auto tensors) {
     return Csr<CopyIndex>::build(graph.node_count(), [&](const auto& visit) {

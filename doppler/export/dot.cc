@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "doppler/export/targets.h"
+#include "doppler/formats/dot/dot.h"
 
 namespace doppler::exporting {
 namespace {
@@ -13,15 +14,6 @@ namespace {
 constexpr std::string_view kColours[] = {"#E69F00", "#56B4E9", "#009E73", "#F0E442",
                                          "#0072B2", "#D55E00", "#CC79A7"};
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
 }  // namespace
 
 Exported write_dot(const Source& source) {
@@ -30,15 +22,16 @@ Exported write_dot(const Source& source) {
   Exported exported;
   auto out = std::back_inserter(exported.bytes);
   fmt::format_to(out, "digraph {} {{\n  node [style=filled, shape=box];\n",
-                 quoted(graph.name().empty() ? "graph" : graph.name()));
+                 formats::dot_quoted(graph.name().empty() ? "graph" : graph.name()));
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     const NodeId node = NodeId::of(v);
     const DeviceId device = source.placement.device[v];
     fmt::format_to(out, "  {} [op={}, device={}, priority={}, fillcolor={}];\n",
-                   quoted(graph.node_name(node)), quoted(graph.op_kind(node)),
-                   quoted(topology.device(device).name),
-                   quoted(fmt::format("{}", source.placement.priority[v])),
-                   quoted(kColours[device.index() % std::size(kColours)]));
+                   formats::dot_quoted(graph.node_name(node)),
+                   formats::dot_quoted(graph.op_kind(node)),
+                   formats::dot_quoted(topology.device(device).name),
+                   formats::dot_quoted(fmt::format("{}", source.placement.priority[v])),
+                   formats::dot_quoted(kColours[device.index() % std::size(kColours)]));
   }
   for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
     const TensorId tensor = TensorId::of(t);
@@ -47,10 +40,10 @@ Exported write_dot(const Source& source) {
     for (const NodeId consumer : graph.consumers(tensor)) {
       const bool crosses =
           source.placement.device[producer.index()] != source.placement.device[consumer.index()];
-      fmt::format_to(out, "  {} -> {}", quoted(graph.node_name(producer)),
-                     quoted(graph.node_name(consumer)));
+      fmt::format_to(out, "  {} -> {}", formats::dot_quoted(graph.node_name(producer)),
+                     formats::dot_quoted(graph.node_name(consumer)));
       if (const auto bytes = graph.bytes(tensor)) {
-        fmt::format_to(out, " [bytes={}{}]", quoted(fmt::format("{}", *bytes)),
+        fmt::format_to(out, " [bytes={}{}]", formats::dot_quoted(fmt::format("{}", *bytes)),
                        crosses ? ", style=bold" : "");
       } else if (crosses) {
         exported.bytes += " [style=bold]";

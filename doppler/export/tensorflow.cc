@@ -36,7 +36,7 @@ class AllowedNames {
 };
 
 // A string of the text form: bytes outside printable ASCII as octal numbers.
-std::string quoted(std::string_view text) {
+std::string proto_quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -72,20 +72,20 @@ Exported write_tensorflow(const Source& source) {
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     const NodeId node = NodeId::of(v);
     const ClassIndex& device = indices[source.placement.device[v].index()];
-    fmt::format_to(out, "node {{\n  name: {}\n  op: {}\n", quoted(names[v]),
-                   quoted(graph.op_kind(node)));
+    fmt::format_to(out, "node {{\n  name: {}\n  op: {}\n", proto_quoted(names[v]),
+                   proto_quoted(graph.op_kind(node)));
     for (const TensorId tensor : graph.inputs(node)) {
       const NodeId producer = graph.producer(tensor);
       if (!producer.valid()) continue;
       const std::uint32_t number = output_number[tensor.index()];
       const std::string& name = names[producer.index()];
       fmt::format_to(out, "  input: {}\n",
-                     quoted(number == 0 ? name : fmt::format("{}:{}", name, number)));
+                     proto_quoted(number == 0 ? name : fmt::format("{}:{}", name, number)));
     }
     fmt::format_to(out, "  device: \"/job:localhost/replica:0/task:0/device:{}:{}\"\n",
                    device.accelerator ? "GPU" : "CPU", device.number);
     fmt::format_to(out, "  attr {{ key: \"_doppler_name\" value {{ s: {} }} }}\n",
-                   quoted(graph.node_name(node)));
+                   proto_quoted(graph.node_name(node)));
     fmt::format_to(out, "  attr {{ key: \"_doppler_priority\" value {{ s: \"{}\" }} }}\n}}\n",
                    source.placement.priority[v]);
   }

@@ -43,10 +43,6 @@ EinsumSpec equal_shapes_spec(const CallReader& reader) {
   return spec;
 }
 
-double output_elements(const KernelCall& call) {
-  return static_cast<double>(element_count(call.outputs.at(0)));
-}
-
 }  // namespace
 
 std::optional<BinaryOp> find_binary_op(std::string_view kernel) {

@@ -5,8 +5,6 @@
 namespace doppler::kernel {
 namespace {
 
-constexpr double kBytesPerElement = 4.0;  // float
-
 double total_elements(std::span<const Shape> shapes) {
   double total = 0.0;
   for (const Shape& shape : shapes) total += static_cast<double>(element_count(shape));

@@ -49,4 +49,9 @@ class Kernel {
   Rules rules_;
 };
 
+// Kernel::Rules::flops of kernels that only move elements.
+inline double no_flops(const KernelCall&) {
+  return 0.0;
+}
+
 }  // namespace doppler::kernel

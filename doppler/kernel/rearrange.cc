@@ -29,10 +29,6 @@ void read_new_sizes(CallReader& reader, EinsumSpec& spec) {
   }
 }
 
-double no_flops(const KernelCall&) {
-  return 0.0;
-}
-
 }  // namespace
 
 bool is_rearrange(std::string_view kernel) {

@@ -23,6 +23,10 @@ std::int64_t element_count(const Shape& shape) {
   return count;
 }
 
+double output_elements(const KernelCall& call) {
+  return static_cast<double>(element_count(call.outputs.at(0)));
+}
+
 Shape row_major_strides(const Shape& shape) {
   Shape strides(shape.size());
   std::int64_t stride = 1;

@@ -31,10 +31,6 @@ constexpr NamedFunction kFunctions[] = {
 };
 constexpr const char* kSuffixes[] = {"", "_grad", "_grad2"};
 
-double elements(const KernelCall& call) {
-  return static_cast<double>(element_count(call.outputs.at(0)));
-}
-
 }  // namespace
 
 std::optional<UnaryName> find_unary(std::string_view kernel) {
@@ -74,7 +70,7 @@ std::vector<Kernel> unary_kernels() {
         Kernel::Rules{.name = name,
                       .summary = summary,
                       .infer = [](CallReader& reader) { return parse_affine(reader).outputs; },
-                      .flops = elements});
+                      .flops = output_elements});
   };
   add_affine("scale", "x times the factor");
   add_affine("shift", "x plus the amount");
@@ -84,12 +80,12 @@ std::vector<Kernel> unary_kernels() {
           derivative == 0 ? entry.summary
                           : fmt::format("g times the {} derivative of {} at x",
                                         derivative == 1 ? "first" : "second", entry.name);
-      kernels.emplace_back(
-          Kernel::Rules{.name = fmt::format("{}{}", entry.name, kSuffixes[derivative]),
-                        .summary = summary,
-                        .infer = [](CallReader& reader) { return parse_unary(reader).outputs; },
-                        .flops = [flops = entry.flops[derivative]](
-                                     const KernelCall& call) { return flops * elements(call); }});
+      kernels.emplace_back(Kernel::Rules{
+          .name = fmt::format("{}{}", entry.name, kSuffixes[derivative]),
+          .summary = summary,
+          .infer = [](CallReader& reader) { return parse_unary(reader).outputs; },
+          .flops = [flops = entry.flops[derivative]](
+                       const KernelCall& call) { return flops * output_elements(call); }});
     }
   }
   return kernels;

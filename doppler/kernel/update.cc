@@ -7,10 +7,6 @@
 namespace doppler::kernel {
 namespace {
 
-double elements(const KernelCall& call) {
-  return static_cast<double>(element_count(call.outputs.at(0)));
-}
-
 double read_beta(CallReader& reader, const char* name) {
   const double beta = reader.number(name);
   if (beta < 0.0 || beta >= 1.0) {
@@ -48,14 +44,15 @@ AdamUpdate parse_adam_update(CallReader& reader) {
 std::vector<Kernel> update_kernels() {
   // First moment 3, second moment 4, both corrections 2, root, sum, quotient, rate, difference 5.
   constexpr double kAdamFlops = 14.0;
-  return {Kernel({.name = "sgd_update",
-                  .summary = "parameter - rate gradient",
-                  .infer = [](CallReader& reader) { return parse_sgd_update(reader).outputs; },
-                  .flops = [](const KernelCall& call) { return 2.0 * elements(call); }}),
-          Kernel({.name = "adam_update",
-                  .summary = "one step of Adam with bias correction",
-                  .infer = [](CallReader& reader) { return parse_adam_update(reader).outputs; },
-                  .flops = [](const KernelCall& call) { return kAdamFlops * elements(call); }})};
+  return {
+      Kernel({.name = "sgd_update",
+              .summary = "parameter - rate gradient",
+              .infer = [](CallReader& reader) { return parse_sgd_update(reader).outputs; },
+              .flops = [](const KernelCall& call) { return 2.0 * output_elements(call); }}),
+      Kernel({.name = "adam_update",
+              .summary = "one step of Adam with bias correction",
+              .infer = [](CallReader& reader) { return parse_adam_update(reader).outputs; },
+              .flops = [](const KernelCall& call) { return kAdamFlops * output_elements(call); }})};
 }
 
 }  // namespace doppler::kernel

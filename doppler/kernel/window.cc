@@ -19,10 +19,6 @@ Shape read_per_dimension(CallReader& reader, std::string_view name) {
   return values;
 }
 
-double no_flops(const KernelCall&) {
-  return 0.0;
-}
-
 }  // namespace
 
 Window parse_slice(CallReader& reader) {

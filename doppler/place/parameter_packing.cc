@@ -56,7 +56,7 @@ std::vector<Item> items_of(const cost::Problem& problem, Counted counted) {
   return items;
 }
 
-enum class Verdict { kFound, kNone, kUnknown };
+enum class PackingVerdict { kFound, kNone, kUnknown };
 
 // Depth first, and complete where it ends by itself. Not by recursion, since items may be many.
 class Packing {
@@ -72,10 +72,10 @@ class Packing {
     }
   }
 
-  Verdict search() {
+  PackingVerdict search() {
     const std::uint64_t steps = kMostLooks / room_.size();
-    if (items_.empty()) return Verdict::kFound;
-    if (items_.size() > steps) return Verdict::kUnknown;
+    if (items_.empty()) return PackingVerdict::kFound;
+    if (items_.size() > steps) return PackingVerdict::kUnknown;
     find_kinds();
     levels_ = {open(0)};
     for (std::uint64_t step = 0; step < steps; ++step) {
@@ -84,14 +84,14 @@ class Packing {
       if (level.taken > 0) room_[level.devices[level.taken - 1].index()] += bytes;
       if (level.taken == level.devices.size()) {
         levels_.pop_back();
-        if (levels_.empty()) return Verdict::kNone;
+        if (levels_.empty()) return PackingVerdict::kNone;
         continue;
       }
       room_[level.devices[level.taken++].index()] -= bytes;
-      if (levels_.size() == items_.size()) return Verdict::kFound;
+      if (levels_.size() == items_.size()) return PackingVerdict::kFound;
       levels_.push_back(open(levels_.size()));
     }
-    return Verdict::kUnknown;
+    return PackingVerdict::kUnknown;
   }
 
   // By unit. REQUIRES: search() found them.
@@ -176,13 +176,13 @@ std::optional<std::vector<DeviceId>> pack_parameters(const cost::Problem& proble
   std::vector<Item> items = items_of(problem, Counted::kAll);
   if (items.empty()) return std::nullopt;
   Packing packing(problem, std::move(items));
-  if (packing.search() != Verdict::kFound) return std::nullopt;
+  if (packing.search() != PackingVerdict::kFound) return std::nullopt;
   return packing.devices();
 }
 
 std::string packing_conflict(const cost::Problem& problem) {
   const auto none_packs = [&](const std::vector<Item>& items) {
-    return Packing(problem, items).search() == Verdict::kNone;
+    return Packing(problem, items).search() == PackingVerdict::kNone;
   };
   std::vector<Item> items = items_of(problem, Counted::kOwn);
   if (items.size() > kMostProved) items.resize(kMostProved);  // the largest

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "doppler/base/error.h"
+#include "doppler/base/stop.h"
 #include "doppler/sim/figures.h"
 #include "doppler/sim/simulator.h"
 
@@ -19,10 +20,6 @@ using Clock = std::chrono::steady_clock;
 constexpr double kReferenceShare = 0.1;
 // The figures take at most this part of a budget from the search, however slow a run is.
 constexpr double kLargestReserve = 0.5;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void check(const RunSettings& settings) {
   if (settings.budget_seconds && settings.max_evaluations) {

@@ -13,7 +13,6 @@ namespace doppler::render {
 namespace {
 
 constexpr std::size_t kGroupsShown = 15;
-constexpr std::size_t kDevicesShown = 16;
 
 std::string change(double before, double after) {
   if (before == after) return "same";
@@ -40,7 +39,7 @@ std::string device_table(const cost::Problem& problem, const analysis::Placement
                        {"after"},
                        {"peak memory before"},
                        {"after"}});
-  const std::size_t shown = std::min(kDevicesShown, problem.device_count());
+  const std::size_t shown = std::min(render::kDevicesShown, problem.device_count());
   for (std::size_t d = 0; d < shown; ++d) {
     table.add_row({problem.topology().devices()[d].name, format_integer(diff.nodes[0][d]),
                    format_integer(diff.nodes[1][d]), format_bytes(diff.peak_memory_bytes[0][d]),

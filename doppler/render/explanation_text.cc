@@ -13,7 +13,6 @@
 namespace doppler::render {
 namespace {
 
-constexpr std::size_t kDevicesShown = 16;
 constexpr std::size_t kInputsShown = 8;
 
 class Words {
@@ -151,7 +150,7 @@ class Words {
                          {"makespan"},
                          {"vs now"}});
     std::string notes;
-    const std::size_t shown = std::min(kDevicesShown, explanation_.alternatives.size());
+    const std::size_t shown = std::min(render::kDevicesShown, explanation_.alternatives.size());
     for (std::size_t i = 0; i < shown; ++i) {
       const analysis::NodeAlternative& other = explanation_.alternatives[i];
       const bool here = other.device == explanation_.device;

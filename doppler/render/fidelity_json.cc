@@ -10,7 +10,7 @@ namespace doppler::render {
 namespace {
 
 // Written as null, like every number that does not exist.
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoCorrelation = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
@@ -36,11 +36,11 @@ std::string fidelity_json(const cost::Problem& problem, const GraphOrigin& origi
       .field("median_error", fidelity.median_error)
       .field("largest_error", fidelity.largest_error)
       .field("bias", fidelity.bias)
-      .field("spearman", fidelity.spearman.value_or(kNone));
+      .field("spearman", fidelity.spearman.value_or(kNoCorrelation));
   json.key("near_best")
       .begin_object(JsonLayout::kCompact)
       .field("placements", fidelity.near_best)
-      .field("kendall", fidelity.near_kendall.value_or(kNone))
+      .field("kendall", fidelity.near_kendall.value_or(kNoCorrelation))
       .end_object();
   json.key("pairs")
       .begin_object(JsonLayout::kCompact)

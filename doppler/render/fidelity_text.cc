@@ -7,7 +7,7 @@
 #include <map>
 #include <utility>
 
-#include "doppler/base/median.h"
+#include "doppler/base/statistics.h"
 #include "doppler/base/units.h"
 #include "doppler/render/charts/scatter.h"
 #include "doppler/render/table.h"
@@ -16,7 +16,7 @@
 namespace doppler::render {
 namespace {
 
-std::string percent(double share) {
+std::string percent_or_infinite(double share) {
   return std::isfinite(share) ? fmt::format("{:.1f} %", 100.0 * share) : "infinite";
 }
 
@@ -48,7 +48,7 @@ std::string pairs_text(const PairAgreement& pairs) {
   if (pairs.pairs == 0) return "none differ by more than twice the noise";
   return fmt::format(
       "{} of the {} that differ by more than twice the noise are in the same order",
-      percent(static_cast<double>(pairs.agreeing) / static_cast<double>(pairs.pairs)),
+      percent_or_infinite(static_cast<double>(pairs.agreeing) / static_cast<double>(pairs.pairs)),
       format_integer(pairs.pairs));
 }
 
@@ -102,8 +102,9 @@ std::string fidelity_text(const cost::Problem& problem, const analysis::Fidelity
       std::min_element(fidelity.points.begin(), fidelity.points.end(),
                        [](const auto& a, const auto& b) { return a.measured < b.measured; });
   std::string text = render::wrap("", machine_text(settings, fidelity)) + "\n";
-  text += fmt::format("error      {} median, {} at most\n", percent(fidelity.median_error),
-                      percent(fidelity.largest_error));
+  text +=
+      fmt::format("error      {} median, {} at most\n", percent_or_infinite(fidelity.median_error),
+                  percent_or_infinite(fidelity.largest_error));
   text += fmt::format("bias       {:+.1f} % median{}\n", 100.0 * fidelity.bias,
                       fidelity.bias == 0.0  ? ""
                       : fidelity.bias < 0.0 ? ": the simulator predicts too little"
@@ -115,7 +116,7 @@ std::string fidelity_text(const cost::Problem& problem, const analysis::Fidelity
                       100.0 * analysis::kNearShare, format_time(best->measured, unit));
   text += fmt::format("pairs      {}\n", pairs_text(fidelity.pairs));
   text += fmt::format("noise      {} between the medians of odd and even rounds\n",
-                      percent(fidelity.noise));
+                      percent_or_infinite(fidelity.noise));
   if (!fidelity.references.empty()) {
     const auto [least, most] =
         std::minmax_element(fidelity.references.begin(), fidelity.references.end());

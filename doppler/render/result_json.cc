@@ -3,22 +3,11 @@
 #include <string_view>
 
 #include "doppler/base/json_writer.h"
-#include "doppler/render/problem_text.h"
-#include "doppler/render/subject_json.h"
+#include "doppler/schedule/figures.h"
 #include "doppler/schedule/placement_json.h"
 
 namespace doppler::render {
 namespace {
-
-void write_distribution(JsonWriter& json, std::string_view name,
-                        const schedule::Distribution& distribution) {
-  json.key(name)
-      .begin_object(JsonLayout::kCompact)
-      .field("mean", distribution.mean)
-      .field("p95", distribution.p95)
-      .field("runs", distribution.runs)
-      .end_object();
-}
 
 // {device name: number}.
 void write_by_device(JsonWriter& json, const cost::Problem& problem, std::string_view name,
@@ -35,8 +24,8 @@ void write_result(JsonWriter& json, const cost::Problem& problem, const place::R
       .field("seed", result.seed)
       .field("objective", objective_name(result.objective))
       .field("makespan", result.figures.nominal);
-  write_distribution(json, "robust", result.figures.robust);
-  write_distribution(json, "any_order", result.figures.any_order);
+  schedule::write_distribution(json, "robust", result.figures.robust);
+  schedule::write_distribution(json, "any_order", result.figures.any_order);
   if (result.nominal_reference) {
     json.key("nominal_cost")
         .begin_object(JsonLayout::kCompact)

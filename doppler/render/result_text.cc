@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "doppler/base/median.h"
+#include "doppler/base/statistics.h"
 #include "doppler/base/units.h"
 #include "doppler/render/problem_text.h"
 #include "doppler/render/table.h"
@@ -14,8 +14,6 @@
 
 namespace doppler::render {
 namespace {
-
-constexpr std::size_t kDevicesShown = 16;
 
 std::string gap_text(const place::Result& result) {
   if (result.optimal) return "optimal";
@@ -66,11 +64,11 @@ std::string objective_text(const cost::Problem& problem, const place::Result& re
 
 std::string memory_text(const cost::Problem& problem, const std::vector<double>& peak) {
   std::string text;
-  for (std::size_t d = 0; d < std::min(kDevicesShown, peak.size()); ++d) {
+  for (std::size_t d = 0; d < std::min(render::kDevicesShown, peak.size()); ++d) {
     if (d > 0) text += d % 4 == 0 ? ",\n           " : ", ";
     text += fmt::format("{} {}", problem.topology().devices()[d].name, format_bytes(peak[d]));
   }
-  if (peak.size() > kDevicesShown) {
+  if (peak.size() > render::kDevicesShown) {
     text += fmt::format(",\n           largest {} of {}",
                         format_bytes(*std::max_element(peak.begin(), peak.end())), peak.size());
   }
@@ -78,7 +76,7 @@ std::string memory_text(const cost::Problem& problem, const std::vector<double>&
 }
 
 // The entries of one method, summed up.
-struct Row {
+struct MethodRow {
   std::string method;
   std::vector<const place::Result*> results;
 
@@ -90,8 +88,8 @@ struct Row {
   }
 };
 
-std::vector<Row> rows_of(const std::vector<analysis::Entry>& entries) {
-  std::vector<Row> rows;
+std::vector<MethodRow> rows_of(const std::vector<analysis::Entry>& entries) {
+  std::vector<MethodRow> rows;
   for (const analysis::Entry& entry : entries) {
     if (rows.empty() || rows.back().method != entry.method) rows.push_back({entry.method, {}});
     if (entry.result) rows.back().results.push_back(&*entry.result);
@@ -102,14 +100,14 @@ std::vector<Row> rows_of(const std::vector<analysis::Entry>& entries) {
 std::string device_table(const cost::Problem& problem, const std::vector<double>& utilisation,
                          const std::vector<double>& peak_memory_bytes) {
   render::Table table({{"device", render::Align::kLeft}, {"busy"}, {"peak memory"}});
-  for (std::size_t d = 0; d < std::min(kDevicesShown, utilisation.size()); ++d) {
+  for (std::size_t d = 0; d < std::min(render::kDevicesShown, utilisation.size()); ++d) {
     table.add_row({problem.topology().devices()[d].name,
                    fmt::format("{:.1f} %", 100.0 * utilisation[d]),
                    format_bytes(peak_memory_bytes[d])});
   }
   std::string text = table.render();
-  if (utilisation.size() > kDevicesShown) {
-    text += fmt::format("… and {} more\n", utilisation.size() - kDevicesShown);
+  if (utilisation.size() > render::kDevicesShown) {
+    text += fmt::format("… and {} more\n", utilisation.size() - render::kDevicesShown);
   }
   return text;
 }
@@ -141,10 +139,10 @@ std::string place_text(const cost::Problem& problem, const place::Result& result
 
 std::string compare_text(const cost::Problem& problem,
                          const std::vector<analysis::Entry>& entries) {
-  const std::vector<Row> rows = rows_of(entries);
+  const std::vector<MethodRow> rows = rows_of(entries);
   double best = cost::kInfinity;
   std::size_t seeds = 1;
-  for (const Row& row : rows) {
+  for (const MethodRow& row : rows) {
     seeds = std::max(seeds, row.results.size());
     for (const place::Result* result : row.results) best = std::min(best, result->figures.nominal);
   }
@@ -157,7 +155,7 @@ std::string compare_text(const cost::Problem& problem,
                        {"any order"},
                        {"seconds"},
                        {"evaluations"}});
-  for (const Row& row : rows) {
+  for (const MethodRow& row : rows) {
     if (row.results.empty()) {
       table.add_row({row.method, "none found", "", "", "", "", "", ""});
       continue;
@@ -184,8 +182,8 @@ std::string compare_text(const cost::Problem& problem,
   for (const analysis::Entry& entry : entries) {
     if (!entry.result) text += render::wrap(entry.method + ": ", entry.failure);
   }
-  const Row* first = nullptr;
-  for (const Row& row : rows) {
+  const MethodRow* first = nullptr;
+  for (const MethodRow& row : rows) {
     if (!row.results.empty()) {
       first = &row;
       break;

@@ -7,7 +7,7 @@
 namespace doppler::render {
 namespace {
 
-constexpr std::size_t kGap = 2;  // spaces between columns
+constexpr std::size_t kColumnGap = 2;  // spaces between columns
 
 void append_cell(std::string& line, const std::string& cell, std::size_t width, Align align) {
   const bool cut = cell.size() > width;
@@ -36,7 +36,7 @@ std::vector<std::size_t> Table::widths(std::size_t width) const {
     std::size_t widest = columns_[c].title.size();
     for (const auto& row : rows_) widest = std::max(widest, row[c].size());
     widths.push_back(widest);
-    total += widest + (c > 0 ? kGap : 0);
+    total += widest + (c > 0 ? kColumnGap : 0);
   }
   while (total > width) {
     std::size_t cut = columns_.size();
@@ -56,7 +56,7 @@ std::string Table::render(std::size_t width) const {
   std::string text;
   const auto line = [&](const auto& cell_of) {
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      if (c > 0) text.append(kGap, ' ');
+      if (c > 0) text.append(kColumnGap, ' ');
       append_cell(text, cell_of(c), columns[c], columns_[c].align);
     }
     end_line(text);

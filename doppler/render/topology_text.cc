@@ -11,8 +11,6 @@
 namespace doppler::render {
 namespace {
 
-// Large machines repeat themselves: a glance at the first few says it all.
-constexpr std::size_t kDevicesShown = 16;
 constexpr std::size_t kMatrixDevices = 8;
 
 std::string rate(const std::optional<double>& value, const char* unit) {
@@ -59,7 +57,7 @@ std::string kinds_text(const device::Topology& topology) {
 
 std::string devices_text(const device::Topology& topology) {
   std::string text;
-  const std::size_t shown = std::min(kDevicesShown, topology.device_count());
+  const std::size_t shown = std::min(render::kDevicesShown, topology.device_count());
   for (std::size_t d = 0; d < shown; ++d) {
     const device::Device& device = topology.devices()[d];
     const std::string memory = device.memory_bytes == device::kUnlimitedMemory

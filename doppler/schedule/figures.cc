@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "doppler/base/error.h"
+#include "doppler/base/json_writer.h"
 
 namespace doppler::schedule {
 
@@ -16,6 +17,15 @@ Distribution summarize(std::vector<double>& samples) {
   return {.mean = sum / static_cast<double>(samples.size()),
           .p95 = samples[std::max<std::size_t>(rank, 1) - 1],
           .runs = static_cast<int>(samples.size())};
+}
+
+void write_distribution(JsonWriter& json, std::string_view name, const Distribution& distribution) {
+  json.key(name)
+      .begin_object(JsonLayout::kCompact)
+      .field("mean", distribution.mean)
+      .field("p95", distribution.p95)
+      .field("runs", distribution.runs)
+      .end_object();
 }
 
 }  // namespace doppler::schedule

@@ -2,7 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
+
+namespace doppler {
+class JsonWriter;
+}
 
 namespace doppler::schedule {
 
@@ -38,5 +43,8 @@ inline double objective_value(const Figures& figures, Objective objective) {
 
 // Mean and 95th percentile; reorders `samples`. REQUIRES: not empty.
 Distribution summarize(std::vector<double>& samples);
+
+// Writes {"mean": …, "p95": …, "runs": …} under the key `name`.
+void write_distribution(JsonWriter& json, std::string_view name, const Distribution& distribution);
 
 }  // namespace doppler::schedule

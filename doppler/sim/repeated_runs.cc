@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "doppler/base/error.h"
-#include "doppler/base/median.h"
 #include "doppler/base/rng.h"
+#include "doppler/base/statistics.h"
 #include "doppler/base/stop.h"
 #include "doppler/schedule/memory.h"
 #include "doppler/schedule/metrics.h"

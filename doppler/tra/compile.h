@@ -54,7 +54,8 @@ struct Compiled {
   std::vector<std::string> notes = {};  // of check_parts()
 };
 
-// All of it with the plan that is predicted to be fastest; compile/plan_search.h goes on from there.
+// All of it with the plan that is predicted to be fastest; compile/plan_search.h goes on from
+// there.
 Compiled compile(const Program& program, const CompileOptions& options,
                  const kernel::Registry& kernels);
 

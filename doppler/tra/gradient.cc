@@ -14,7 +14,7 @@ namespace {
 
 using Form = BlockKernel::Form;
 
-Relation elementwise(const std::string& name, const Relation& a, const Relation& b) {
+Relation joined_elementwise(const std::string& name, const Relation& a, const Relation& b) {
   return join(a, b, binary(name, a->type.dimensions, b->type.dimensions));
 }
 
@@ -169,7 +169,7 @@ class ReverseMode {
       add_to(a, quotient);
       add_to(b, scale(product_like(quotient, r, b), -1.0));
     } else if (name == "max") {
-      const Relation to_a = named_for(a, multiply(g, elementwise("greater_equal", a, b)));
+      const Relation to_a = named_for(a, multiply(g, joined_elementwise("greater_equal", a, b)));
       add_to(a, to_a);
       add_to(b, subtract(g, to_a));
     } else if (name == "equal" || name == "greater_equal") {
@@ -178,8 +178,8 @@ class ReverseMode {
       add_to(a, g);
       add_to(b, scale(g, -e.kernel.number));
     } else if (const std::string f = without_suffix(name, "_grad"); !f.empty()) {
-      add_to(a, multiply(g, elementwise(f + "_grad2", a, b)));
-      add_to(b, elementwise(name, a, g));
+      add_to(a, multiply(g, joined_elementwise(f + "_grad2", a, b)));
+      add_to(b, joined_elementwise(name, a, g));
     } else if (const std::string f2 = without_suffix(name, "_grad2"); !f2.empty()) {
       throw InputError(fmt::format("the third derivative of {} is not there", f2));
     } else {
@@ -193,10 +193,10 @@ class ReverseMode {
       case Form::kUnary:
         if (e.kernel.name == "scale") return add_to(a, scale(g, e.kernel.number));
         if (e.kernel.name == "shift") return add_to(a, g);
-        return add_to(a, elementwise(e.kernel.name + "_grad", a, g));
+        return add_to(a, joined_elementwise(e.kernel.name + "_grad", a, g));
       case Form::kReduce:
         if (e.kernel.combine == Combine::kAdd) return add_to(a, conform(g, a->type.dimensions));
-        return add_to(a, multiply(elementwise("equal", a, r), g));
+        return add_to(a, multiply(joined_elementwise("equal", a, r), g));
       case Form::kBroadcast:
       case Form::kPermute:
         return add_to(a, g);
@@ -217,7 +217,7 @@ class ReverseMode {
       if (r->type.keys.find(component.name) < 0) dropped.push_back(component);
     }
     Relation spread = filter(rekey(g, {}, dropped), a->type.keys);
-    if (e.combine == Combine::kMax) spread = multiply(elementwise("equal", a, r), spread);
+    if (e.combine == Combine::kMax) spread = multiply(joined_elementwise("equal", a, r), spread);
     add_to(a, spread);
   }
 

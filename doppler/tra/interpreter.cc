@@ -10,12 +10,13 @@
 #include <unordered_map>
 
 #include "doppler/base/error.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::tra {
 namespace {
 
 using Form = BlockKernel::Form;
-using Shape = std::vector<std::int64_t>;
+using kernel::Shape;
 using Values = std::vector<double>;
 
 std::size_t count(const Shape& shape) {

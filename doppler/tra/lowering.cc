@@ -9,6 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/graph/builder.h"
+#include "doppler/kernel/shape.h"
 
 namespace doppler::tra {
 namespace {
@@ -16,8 +17,6 @@ namespace {
 using graph::MetaRole;
 using kernel::KernelCall;
 using kernel::Shape;
-
-constexpr double kBytesPerElement = 4.0;
 
 std::string list(std::span<const std::int64_t> values) {
   return fmt::format("{}", fmt::join(values, ","));
@@ -118,7 +117,7 @@ class Lowering {
     double elements = 1.0;
     for (const std::int64_t size : shape) elements *= static_cast<double>(size);
     tensors_.push_back(
-        {std::move(name), role, producer, kBytesPerElement * elements, std::move(shape)});
+        {std::move(name), role, producer, kernel::kBytesPerElement * elements, std::move(shape)});
     return TensorId::of(tensors_.size() - 1);
   }
 

@@ -6,11 +6,10 @@
 #include <string>
 
 #include "doppler/base/error.h"
+#include "doppler/kernel/shape.h"
 
 namespace doppler::tra {
 namespace {
-
-constexpr double kBytesPerElement = 4.0;
 
 bool is_source(const Expression& e) {
   return e.op == Operator::kInput || e.op == Operator::kFill;
@@ -20,7 +19,7 @@ bool computes(const Expression& e) {
 }
 
 double bytes_of(const RelationType& type) {
-  return kBytesPerElement * type.elements() * static_cast<double>(type.keys.size());
+  return kernel::kBytesPerElement * type.elements() * static_cast<double>(type.keys.size());
 }
 
 // Slices and concatenations that take a dimension from `before` parts to `after`.

@@ -35,9 +35,9 @@ std::vector<Choice> named_choices(const PlanModel& model, const Parts& parts) {
 // Every operation has a list of choices; what each costs, and what each costs together with each
 // choice of a producer, is worked out once. Layers of a model repeat each other: lists and tables
 // are shared by operations that look the same.
-class Optimizer {
+class PlanOptimizer {
  public:
-  explicit Optimizer(const PlanModel& model) : model_(model), parts_(model.machine().devices) {
+  explicit PlanOptimizer(const PlanModel& model) : model_(model), parts_(model.machine().devices) {
     for (const Operation& operation : model.operations()) {
       list_.push_back(list_for(operation));
       own_.push_back(own_table(operation, list_.back()));
@@ -399,7 +399,7 @@ Plan Planner::best(std::span<const Parts> starts) const {
     all.push_back({{dimension.name, model_.machine().devices}});
   }
   all.insert(all.end(), starts.begin(), starts.end());
-  return Plan(model_, Optimizer(model_).best(all));
+  return Plan(model_, PlanOptimizer(model_).best(all));
 }
 
 Dimensions Planner::main_dimensions() const {

@@ -12,11 +12,10 @@
 namespace doppler::lab {
 namespace {
 
-constexpr const char* kMethods[] = {"critical-path", "enumerative", kDopplerSim};
-constexpr const char* kTitles[] = {"critical path", "enumerative", "DOPPLER-SIM"};
+constexpr const char* kAssignmentMethods[] = {"critical-path", "enumerative", kDopplerSim};
+constexpr const char* kAssignmentTitles[] = {"critical path", "enumerative", "DOPPLER-SIM"};
 
-constexpr const char* kSimulated = "simulated";
-constexpr const char* kKept = "kept_share";
+constexpr const char* kKeptShare = "kept_share";
 constexpr const char* kDevices = "devices";
 constexpr const char* kPriorities = "priorities";
 
@@ -27,14 +26,14 @@ class Assignments final : public Experiment {
 
   Columns columns(const Lab&) const override {
     return {.keys = {"graph", "method"},
-            .numbers = {kSimulated, kKept},
+            .numbers = {kSimulated, kKeptShare},
             .series = {kDevices, kPriorities}};
   }
 
   std::vector<Cell> cells(const Lab& lab) const override {
     std::vector<Cell> cells;
     for (const std::string& graph : lab.scale().pictured) {
-      for (const char* method : kMethods) {
+      for (const char* method : kAssignmentMethods) {
         add_seeds(cells, lab, {graph, method}, method == kDopplerSim ? 3.0 : 0.1);
       }
     }
@@ -65,12 +64,14 @@ class Assignments final : public Experiment {
     MarkdownTable table({"graph", "method", "ms", "traffic kept on a device"});
     std::vector<GraphRatio> kept;
     for (const std::string& graph : lab.scale().pictured) {
-      for (std::size_t i = 0; i < std::size(kMethods); ++i) {
-        const Key key{graph, kMethods[i]};
-        table.add({i == 0 ? graph : "", kTitles[i], text_of(results.mean(key, kSimulated), 1e3),
-                   text_of(results.mean(key, kKept), 100.0) + " %"});
+      for (std::size_t i = 0; i < std::size(kAssignmentMethods); ++i) {
+        const Key key{graph, kAssignmentMethods[i]};
+        table.add({i == 0 ? graph : "", kAssignmentTitles[i],
+                   text_of(results.mean(key, kSimulated), 1e3),
+                   text_of(results.mean(key, kKeptShare), 100.0) + " %"});
       }
-      kept.push_back({graph, results.ratio({graph, kDopplerSim}, {graph, kMethods[0]}, kKept)});
+      kept.push_back(
+          {graph, results.ratio({graph, kDopplerSim}, {graph, kAssignmentMethods[0]}, kKeptShare)});
       add_pictures(lab, results, graph, section);
     }
     section.tables = table.text();
@@ -88,8 +89,8 @@ class Assignments final : public Experiment {
     std::vector<schedule::Placement> placements;
     std::vector<schedule::Timeline> timelines;
     std::vector<std::string> titles;
-    for (std::size_t i = 0; i < std::size(kMethods); ++i) {
-      const Key key{graph, kMethods[i]};
+    for (std::size_t i = 0; i < std::size(kAssignmentMethods); ++i) {
+      const Key key{graph, kAssignmentMethods[i]};
       const std::vector<double>& devices = results.first_series(key, kDevices);
       if (devices.size() != problem.node_count()) continue;
       schedule::Placement placement;
@@ -97,8 +98,8 @@ class Assignments final : public Experiment {
       placement.priority = results.first_series(key, kPriorities);
       schedule::check_placement(problem, placement);
       timelines.push_back(sim::Simulator(problem).timeline(placement));
-      titles.push_back(
-          fmt::format("{}, {}: {:.1f} ms", graph, kTitles[i], 1e3 * timelines.back().makespan));
+      titles.push_back(fmt::format("{}, {}: {:.1f} ms", graph, kAssignmentTitles[i],
+                                   1e3 * timelines.back().makespan));
       placements.push_back(std::move(placement));
     }
     if (placements.empty()) return;

@@ -28,12 +28,9 @@ constexpr Contestant kContestants[] = {
     {kDopplerSim, "DOPPLER-SIM", &PublishedTimes::doppler_sim, 5.0},
     {kDopplerSys, "DOPPLER-SYS", &PublishedTimes::doppler_sys, 10.0},
 };
-constexpr int kBaselines = 4;  // the first of them
+constexpr int kBaselineCount = 4;  // the first of them
 
-constexpr const char* kSimulated = "simulated";
-constexpr const char* kEngine = "engine";
-
-class Comparison final : public Experiment {
+class ComparisonExperiment final : public Experiment {
  public:
   std::string_view name() const override { return "comparison"; }
   std::string_view title() const override { return "Comparison of methods"; }
@@ -173,7 +170,7 @@ class Comparison final : public Experiment {
                                          const std::string& graph, const char* number) {
     const Contestant* best = nullptr;
     double least = 0.0;
-    for (int i = 0; i < kBaselines; ++i) {
+    for (int i = 0; i < kBaselineCount; ++i) {
       const Estimate mean = results.mean({machine, graph, kContestants[i].method}, number);
       if (!mean.present() || (best && mean.value >= least)) continue;
       best = &kContestants[i];
@@ -245,7 +242,7 @@ class Comparison final : public Experiment {
 }  // namespace
 
 std::unique_ptr<Experiment> make_comparison() {
-  return std::make_unique<Comparison>();
+  return std::make_unique<ComparisonExperiment>();
 }
 
 }  // namespace doppler::lab

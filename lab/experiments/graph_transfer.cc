@@ -20,7 +20,6 @@ constexpr const char* kShipped = "the shipped policy";
 constexpr const char* kTrained = "full training";  // on the target itself: what there is to reach
 constexpr const char* kBaseline = "best baseline";
 constexpr const char* kBaselines[] = {"critical-path", "enumerative", "gdp"};
-constexpr std::size_t kSamples = 64;
 
 std::string zero_of(const std::string& graph) {
   return "zero_" + graph;
@@ -78,7 +77,7 @@ class GraphTransfer final : public Experiment {
       plan.shape = policy->shape;
       plan.priorities = policy->priorities;
       outcome.numbers.push_back(
-          simulated(*problem, place_with(lab, *problem, policy, kSamples, cell.seed)));
+          simulated(*problem, place_with(lab, *problem, policy, kBestOfSamples, cell.seed)));
       outcome.numbers.push_back(train_on(lab, problem, plan, policy->parameters).makespan);
       if (lab.interrupted()) return {};
     }
@@ -97,7 +96,7 @@ class GraphTransfer final : public Experiment {
             "begins, with random parameters and the preferences of a list scheduler. The best of "
             "{}, "
             "enumerative and GDP is the baseline.",
-            lab.scale().finetune_episodes, kSamples, kTrained, kNothing, kBaselines[0])};
+            lab.scale().finetune_episodes, kBestOfSamples, kTrained, kNothing, kBaselines[0])};
     std::vector<std::string> rows = sources(lab);
     rows.emplace_back(kBaseline);
     render::HeatMap zero{.title = "without further training",

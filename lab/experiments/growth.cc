@@ -19,8 +19,7 @@ constexpr const char* kVertices = "vertices";
 constexpr const char* kTraining = "training_seconds";  // of an episode
 constexpr const char* kPlacing = "placing_seconds";    // best of 64
 constexpr const char* kRandom = "random ";             // keys of random graphs, then the size
-constexpr std::uint64_t kEpisodes = 64;                // timed, after as many that are not
-constexpr std::size_t kSamples = 64;
+constexpr std::uint64_t kTimedEpisodes = 64;           // timed, after as many that are not
 // Growth up to this exponent counts as linear: caches alone make large graphs slower.
 constexpr double kStillLinear = 1.15;
 
@@ -60,15 +59,15 @@ class Growth final : public Experiment {
         name.starts_with(kRandom)
             ? random_problem(std::stoi(name.substr(std::string_view(kRandom).size())), cell.seed)
             : lab.problem(kFourDevices, name);
-    train::TrainingPlan plan{.episodes = 2 * kEpisodes, .seed = cell.seed};
+    train::TrainingPlan plan{.episodes = 2 * kTimedEpisodes, .seed = cell.seed};
     train::Training training(plan, {problem}, lab.methods());
     while (training.updates() < training.total_updates() / 2) training.update();
     const double began = thread_seconds();
     while (!training.done()) training.update();
     const double trained = thread_seconds();
-    place_with(lab, *problem, train::shipped_policy(), kSamples, cell.seed);
+    place_with(lab, *problem, train::shipped_policy(), kBestOfSamples, cell.seed);
     return {.numbers = {static_cast<double>(problem->node_count()),
-                        (trained - began) / static_cast<double>(kEpisodes),
+                        (trained - began) / static_cast<double>(kTimedEpisodes),
                         thread_seconds() - trained}};
   }
 

@@ -18,7 +18,6 @@ constexpr const char* kTimeZero = "time_zero_shot";
 constexpr const char* kTimeFew = "time_few_shot";
 constexpr const char* kTimeTrained = "time_full_training";
 constexpr const char* kTimeEnumerative = "time_enumerative";
-constexpr std::size_t kSamples = 64;
 
 class MachineTransfer final : public Experiment {
  public:
@@ -42,7 +41,7 @@ class MachineTransfer final : public Experiment {
     const auto& to = lab.problem(kEightDevices, cell.key.front());
     const auto policy = std::make_shared<const policy::Policy>(
         train_on(lab, from, plan_of(lab.scale(), cell.seed)).policy);
-    const schedule::Placement zero = place_with(lab, *to, policy, kSamples, cell.seed);
+    const schedule::Placement zero = place_with(lab, *to, policy, kBestOfSamples, cell.seed);
     const Trained few =
         train_on(lab, to, finetuning_of(lab.scale(), cell.seed), policy->parameters);
     const Trained trained = train_on(lab, to, plan_of(lab.scale(), cell.seed));

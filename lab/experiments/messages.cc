@@ -12,13 +12,12 @@
 namespace doppler::lab {
 namespace {
 
-constexpr const char* kNone = "none";
+constexpr const char* kNoMessages = "none";
 constexpr const char* kOnce = "once";
 constexpr const char* kEveryStep = "every step";
-constexpr const char* kVariants[] = {kNone, kOnce, kEveryStep};
-constexpr const char* kTitles[] = {"no messages", "once for an episode", "at every step"};
+constexpr const char* kMessageVariants[] = {kNoMessages, kOnce, kEveryStep};
+constexpr const char* kMessageTitles[] = {"no messages", "once for an episode", "at every step"};
 
-constexpr const char* kSimulated = "simulated";
 constexpr const char* kSeconds = "episode_seconds";  // of CPU
 
 class Messages final : public Experiment {
@@ -35,7 +34,7 @@ class Messages final : public Experiment {
     std::vector<Cell> cells;
     for (const std::string& graph : lab.scale().message_graphs) {
       const auto nodes = static_cast<double>(lab.problem(kFourDevices, graph)->node_count());
-      for (const char* variant : kVariants) {
+      for (const char* variant : kMessageVariants) {
         // Anew at every step takes time with the square of the nodes.
         const double weight = variant == kEveryStep ? 4e-6 * nodes * nodes : 2e-6 * nodes;
         add_seeds(cells, lab, {graph, variant},
@@ -47,7 +46,7 @@ class Messages final : public Experiment {
 
   Outcome run(const Lab& lab, const Cell& cell) const override {
     train::TrainingPlan plan{.episodes = lab.scale().message_episodes, .seed = cell.seed};
-    if (cell.key[1] == kNone) plan.shape.rounds = 0;
+    if (cell.key[1] == kNoMessages) plan.shape.rounds = 0;
     if (cell.key[1] == kEveryStep) plan.architecture = policy::Architecture::kStepwise;
     const Trained trained = train_on(lab, lab.problem(kFourDevices, cell.key[0]), plan);
     return {.numbers = {trained.makespan,
@@ -68,25 +67,26 @@ class Messages final : public Experiment {
     MarkdownTable table(
         {"graph", "messages", "ms", "CPU ms for an episode", "time / once", "CPU / once"});
     render::BarChart chart{.y_label = "time / once for an episode",
-                           .series = {std::begin(kTitles), std::end(kTitles)},
+                           .series = {std::begin(kMessageTitles), std::end(kMessageTitles)},
                            .line = 1.0};
     render::BarPanel panel{.title = "makespans"};
     std::vector<GraphRatio> gains, costs, none;
     for (const std::string& graph : lab.scale().message_graphs) {
       render::BarGroup group{.name = graph};
-      for (std::size_t i = 0; i < std::size(kVariants); ++i) {
-        const Key key{graph, kVariants[i]}, once{graph, kOnce};
+      for (std::size_t i = 0; i < std::size(kMessageVariants); ++i) {
+        const Key key{graph, kMessageVariants[i]}, once{graph, kOnce};
         const Estimate time = results.ratio(key, once, kSimulated);
         const Estimate cost = results.ratio(key, once, kSeconds);
-        table.add({i == 0 ? graph : "", kTitles[i], text_of(results.mean(key, kSimulated), 1e3),
+        table.add({i == 0 ? graph : "", kMessageTitles[i],
+                   text_of(results.mean(key, kSimulated), 1e3),
                    text_of(results.mean(key, kSeconds), 1e3), ratio_text(time),
                    fmt::format("{:.1f}", cost.value)});
         group.bars.push_back({time.value, time.low, time.high});
-        if (kVariants[i] == kEveryStep) {
+        if (kMessageVariants[i] == kEveryStep) {
           gains.push_back({graph, time});
           costs.push_back({graph, cost});
         }
-        if (kVariants[i] == kNone) none.push_back({graph, time});
+        if (kMessageVariants[i] == kNoMessages) none.push_back({graph, time});
       }
       panel.groups.push_back(std::move(group));
     }

@@ -18,8 +18,8 @@ namespace {
 constexpr const char* kWorkConserving = "work_conserving";
 constexpr const char* kSynchronous = "synchronous";
 constexpr const char* kEnumerative = "enumerative";
-constexpr const char* kMethods[] = {kEnumerative, "critical-path", "heft",
-                                    "peft",       "round-robin",   "lns"};
+constexpr const char* kModeMethods[] = {kEnumerative, "critical-path", "heft",
+                                        "peft",       "round-robin",   "lns"};
 
 class Modes final : public Experiment {
  public:
@@ -34,7 +34,7 @@ class Modes final : public Experiment {
     std::vector<Cell> cells;
     for (const char* machine : {kFourDevices, kEightDevices}) {
       for (const std::string& graph : lab.scale().graphs) {
-        for (const char* method : kMethods) {
+        for (const char* method : kModeMethods) {
           add_seeds(cells, lab, {machine, graph, method}, method == std::string("lns") ? 2.0 : 0.1);
         }
       }
@@ -106,7 +106,7 @@ class Modes final : public Experiment {
   static Estimate best(const Results& results, const std::string& machine, const std::string& graph,
                        const char* number) {
     Estimate best{};
-    for (const char* method : kMethods) {
+    for (const char* method : kModeMethods) {
       const Estimate mean = results.mean({machine, graph, method}, number);
       if (mean.present() && (!best.present() || mean.value < best.value)) best = mean;
     }

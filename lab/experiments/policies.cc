@@ -19,15 +19,14 @@ struct Variant {
   double weight;
 };
 
-constexpr Variant kVariants[] = {
+constexpr Variant kPolicyVariants[] = {
     {"dual", "both", &PublishedTimes::doppler_sys, 3.0},
     {"sel-only", "SEL only", &PublishedTimes::sel_only, 2.0},
     {"plc-only", "PLC only", &PublishedTimes::plc_only, 3.0},
     {"joint", "one joint policy", nullptr, 15.0},
 };
-constexpr const char* kSimulated = "simulated";
 
-class Policies final : public Experiment {
+class PolicyExperiment final : public Experiment {
  public:
   std::string_view name() const override { return "policies"; }
   std::string_view title() const override { return "Two policies or one"; }
@@ -39,7 +38,7 @@ class Policies final : public Experiment {
   std::vector<Cell> cells(const Lab& lab) const override {
     std::vector<Cell> cells;
     for (const std::string& graph : lab.scale().graphs) {
-      for (const Variant& variant : kVariants) {
+      for (const Variant& variant : kPolicyVariants) {
         add_seeds(cells, lab, {graph, variant.model}, variant.weight);
       }
     }
@@ -65,21 +64,21 @@ class Policies final : public Experiment {
             "do not.",
             lab.scale().imitation_episodes, lab.scale().episodes)};
     std::vector<std::string> titles{"graph", ""};
-    for (const Variant& variant : kVariants) titles.emplace_back(variant.title);
+    for (const Variant& variant : kPolicyVariants) titles.emplace_back(variant.title);
     MarkdownTable table(titles);
     render::BarChart chart{
         .y_label = "time / both policies", .reference = "published, after stage III", .line = 1.0};
-    for (const Variant& variant : kVariants) chart.series.emplace_back(variant.title);
+    for (const Variant& variant : kPolicyVariants) chart.series.emplace_back(variant.title);
     render::BarPanel panel{.title = kFourDevices};
     std::vector<GraphRatio> ratios[4], published_ratios[4];
     for (const std::string& graph : lab.scale().graphs) {
       const PublishedTimes* times = published(graph);
       std::vector<std::string> ours{graph, "here"}, theirs{"", "published"};
       render::BarGroup group{.name = graph};
-      for (std::size_t i = 0; i < std::size(kVariants); ++i) {
-        const Variant& variant = kVariants[i];
+      for (std::size_t i = 0; i < std::size(kPolicyVariants); ++i) {
+        const Variant& variant = kPolicyVariants[i];
         const Estimate ratio =
-            results.ratio({graph, variant.model}, {graph, kVariants[0].model}, kSimulated);
+            results.ratio({graph, variant.model}, {graph, kPolicyVariants[0].model}, kSimulated);
         ours.push_back(text_of(results.mean({graph, variant.model}, kSimulated), 1e3));
         const bool known = times && variant.published;
         theirs.push_back(known ? fmt::format("{:.1f}", times->*variant.published) : "");
@@ -110,7 +109,7 @@ class Policies final : public Experiment {
 }  // namespace
 
 std::unique_ptr<Experiment> make_policies() {
-  return std::make_unique<Policies>();
+  return std::make_unique<PolicyExperiment>();
 }
 
 }  // namespace doppler::lab

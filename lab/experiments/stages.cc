@@ -25,12 +25,11 @@ constexpr Stages kStages[] = {{"I", true, false, false},     {"II", false, true,
                               {"I+III", true, false, true},  {"II+III", false, true, true},
                               {"I+II+III", true, true, true}};
 
-constexpr const char* kSimulated = "simulated";
-constexpr const char* kEngine = "engine";
-constexpr const char* kEpisodes = "episodes";
+constexpr const char* kEpisodesSeen = "episodes";
 constexpr const char* kCurve = "engine_curve";
-constexpr std::uint64_t kPoints = 25;  // of a curve, over both of the first stages
-constexpr std::size_t kSamples = 16;   // of the policy at each of them, the best by the simulator
+constexpr std::uint64_t kCurvePoints = 25;  // of a curve, over both of the first stages
+constexpr std::size_t kCurveSamples =
+    16;  // of the policy at each of them, the best by the simulator
 
 const Stages& stages_named(const std::string& name) {
   return *std::find_if(std::begin(kStages), std::end(kStages),
@@ -45,7 +44,7 @@ class StageAblation final : public Experiment {
   Columns columns(const Lab&) const override {
     return {.keys = {"graph", "stages"},
             .numbers = {kSimulated, kEngine},
-            .series = {kEpisodes, kCurve}};
+            .series = {kEpisodesSeen, kCurve}};
   }
 
   std::vector<Cell> cells(const Lab& lab) const override {
@@ -72,12 +71,12 @@ class StageAblation final : public Experiment {
     const auto watch = [&](const train::Training& training) {
       const std::uint64_t step =
           std::max<std::uint64_t>(1, (lab.scale().imitation_episodes + lab.scale().episodes) /
-                                         plan.learner.batch / kPoints);
+                                         plan.learner.batch / kCurvePoints);
       if (training.updates() % step != 0 && !training.done()) return;
       episodes.push_back(static_cast<double>(training.updates() * plan.learner.batch));
       const schedule::Placement placement =
           place_with(lab, *problem, std::make_shared<const policy::Policy>(training.policy()),
-                     kSamples, cell.seed);
+                     kCurveSamples, cell.seed);
       curve.push_back(engine_time(lab, problem, placement, truth, cell.seed));
     };
     Trained trained = train_on(lab, problem, plan, {}, watch);
@@ -114,7 +113,7 @@ class StageAblation final : public Experiment {
             "seeds (each with a machine of its own). Stage I begins here with policies that "
             "already "
             "prefer what a list scheduler does, so that there is less to imitate.{}",
-            lab.scale().imitation_episodes, lab.scale().episodes, kSamples,
+            lab.scale().imitation_episodes, lab.scale().episodes, kCurveSamples,
             lab.online() ? "" : " Stage III is absent from this build, and so are its rows.")};
     MarkdownTable table({"graph", "stages", "simulated, ms", "on the engine / I+II"});
     render::LineChart chart{.x_label = "episodes", .y_label = "on the engine, ms", .columns = 2};
@@ -149,7 +148,7 @@ class StageAblation final : public Experiment {
  private:
   // Curves of all seeds have points at the same episodes.
   static render::Line mean_curve(const Results& results, const Key& key) {
-    render::Line line{.x = results.first_series(key, kEpisodes)};
+    render::Line line{.x = results.first_series(key, kEpisodesSeen)};
     const std::vector<std::vector<double>> curves = results.all_series(key, kCurve);
     for (std::size_t i = 0; i < line.x.size(); ++i) {
       std::vector<double> values;

@@ -14,9 +14,11 @@
 namespace doppler::lab {
 namespace {
 
-constexpr const char* kSynchronous = "enumerative, synchronous";
-constexpr const char* kMethods[] = {kSynchronous, "critical-path", "enumerative", kDopplerSim};
-constexpr const char* kTitles[] = {kSynchronous, "critical path", "enumerative", "DOPPLER-SIM"};
+constexpr const char* kEnumerativeSynchronous = "enumerative, synchronous";
+constexpr const char* kUtilisationMethods[] = {kEnumerativeSynchronous, "critical-path",
+                                               "enumerative", kDopplerSim};
+constexpr const char* kUtilisationTitles[] = {kEnumerativeSynchronous, "critical path",
+                                              "enumerative", "DOPPLER-SIM"};
 
 constexpr const char* kMean = "mean_utilisation";
 constexpr const char* kTimes = "seconds";
@@ -52,8 +54,9 @@ class Utilisation final : public Experiment {
   std::vector<Cell> cells(const Lab& lab) const override {
     std::vector<Cell> cells;
     for (const std::string& graph : lab.scale().graphs) {
-      for (std::size_t i = 0; i < std::size(kMethods); ++i) {
-        add_seeds(cells, lab, {graph, file_name(i)}, kMethods[i] == kDopplerSim ? 3.0 : 0.1);
+      for (std::size_t i = 0; i < std::size(kUtilisationMethods); ++i) {
+        add_seeds(cells, lab, {graph, file_name(i)},
+                  kUtilisationMethods[i] == kDopplerSim ? 3.0 : 0.1);
       }
     }
     return cells;
@@ -82,18 +85,19 @@ class Utilisation final : public Experiment {
             "4xP100, simulated; the share of devices that compute, all together, over a run in 40 "
             "parts; lines are of the first seed, means of all."};
     std::vector<std::string> titles{"graph"};
-    for (const char* title : kTitles) titles.emplace_back(title);
+    for (const char* title : kUtilisationTitles) titles.emplace_back(title);
     MarkdownTable table(titles);
-    render::LineChart chart{.x_label = "ms",
-                            .y_label = "devices that compute, %",
-                            .series = {std::begin(kTitles), std::end(kTitles)},
-                            .from_zero = true,
-                            .columns = 2};
+    render::LineChart chart{
+        .x_label = "ms",
+        .y_label = "devices that compute, %",
+        .series = {std::begin(kUtilisationTitles), std::end(kUtilisationTitles)},
+        .from_zero = true,
+        .columns = 2};
     std::vector<GraphRatio> ratios;
     for (const std::string& graph : lab.scale().graphs) {
       std::vector<std::string> row{graph};
       render::LinePanel panel{.title = graph};
-      for (std::size_t i = 0; i < std::size(kMethods); ++i) {
+      for (std::size_t i = 0; i < std::size(kUtilisationMethods); ++i) {
         const Key key{graph, file_name(i)};
         row.push_back(text_of(results.mean(key, kMean), 100.0) + " %");
         render::Line line{.series = i};
@@ -120,7 +124,8 @@ class Utilisation final : public Experiment {
  private:
   // Of keys: no commas there.
   static std::string file_name(std::size_t method) {
-    return kMethods[method] == kSynchronous ? "enumerative synchronous" : kMethods[method];
+    return kUtilisationMethods[method] == kEnumerativeSynchronous ? "enumerative synchronous"
+                                                                  : kUtilisationMethods[method];
   }
 };
 

@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::StartsWith;
 
-void make_graph(const Workspace& files) {
+void make_ffnn_for_p100(const Workspace& files) {
   const Outcome made = files.dopp(
       "graph generate ffnn --devices 4xP100 --batch 16 --input 8 --hidden 12 --output-size 4 "
       "--train"
@@ -23,7 +23,7 @@ const std::string kVirtual = "fidelity g.json --engine emulated --clock virtual 
 
 TEST(Fidelity, AVirtualClockHasNoErrorAtAll) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_p100(files);
   const std::string line = kVirtual + "--placements 24 --evaluations 200 --json";
   const Outcome found = files.dopp(line + " --picture f.svg -o f.csv");
   ASSERT_EQ(found.exit_code, 0) << found.err;
@@ -52,7 +52,7 @@ TEST(Fidelity, AVirtualClockHasNoErrorAtAll) {
 // What comes out depends on the machine; that it comes out does not.
 TEST(Fidelity, Threads) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_p100(files);
   const std::string engine = " --engine threads --devices cpu:2 ";
   ASSERT_EQ(files.dopp("run g.json --runs 3 --budget 0.2 --profile c.json" + engine).exit_code, 0);
   const Outcome found = files.dopp(
@@ -74,7 +74,7 @@ TEST(Fidelity, Threads) {
 
 TEST(Fidelity, AnEmulatedMachineOnTheWallClock) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_p100(files);
   const Outcome found = files.dopp(
       "fidelity g.json --engine emulated --devices 4xP100 --placements 3 --evaluations 50 --rounds "
       "2"
@@ -86,7 +86,7 @@ TEST(Fidelity, AnEmulatedMachineOnTheWallClock) {
 
 TEST(Fidelity, AnInterruptKeepsWholeRounds) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_p100(files);
   const Outcome found = dopp(kVirtual + "--placements 4 --evaluations 20 --rounds 1000000 --json",
                              {.directory = files.root().string(), .interrupt_after_seconds = 2.0});
   ASSERT_EQ(found.exit_code, 0) << found.err;
@@ -96,7 +96,7 @@ TEST(Fidelity, AnInterruptKeepsWholeRounds) {
 
 TEST(Fidelity, RequestsThatMakeNoSenseAreRefused) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_p100(files);
   ASSERT_EQ(files.dopp("graph generate random --family fft --nodes 20 -o times.json").exit_code, 0);
   const auto refused = [&](const std::string& line) {
     const Outcome outcome = files.dopp("fidelity " + line);

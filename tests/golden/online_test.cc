@@ -20,13 +20,13 @@ constexpr const char* kServe =
     "train g.json --devices 4xP100 --stages real --engine emulated --clock virtual --jitter 0.03 "
     "--slow-device gpu1=1.6 --contention 0.2 --seed 3 ";
 
-void make_graph(const Workspace& files) {
+void make_graph_to_serve(const Workspace& files) {
   ASSERT_EQ(files.dopp("graph generate random --family layered --nodes 60 -o g.json").exit_code, 0);
 }
 
 TEST(Online, LearnsFromRunsAndLeavesAPlacementAndAPolicy) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_serve(files);
   const Outcome served = files.dopp(std::string(kServe) + "--runs 400 -o run --json");
   ASSERT_EQ(served.exit_code, 0) << served.err;
   EXPECT_THAT(json_keys(served.out),
@@ -55,7 +55,7 @@ TEST(Online, LearnsFromRunsAndLeavesAPlacementAndAPolicy) {
 
 TEST(Online, GoesOnAfterAnInterruptionAsIfNothingHadHappened) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_serve(files);
   const std::string serve = std::string(kServe) + "--candidates search,moves ";
   ASSERT_EQ(files.dopp(serve + "--runs 300 -o whole").exit_code, 0);
   ASSERT_EQ(files.dopp(serve + "--runs 130 -o parts").exit_code, 0);
@@ -92,7 +92,7 @@ TEST(Online, GoesOnAfterAnInterruptionAsIfNothingHadHappened) {
 
 TEST(Online, FollowsTheOtherStagesAndComesBackToThem) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_serve(files);
   const std::string train =
       "train g.json --devices 4xP100 --stages sim,real --engine emulated --clock virtual "
       "--slow-device gpu2=2 --width 8 --batch 8 --episodes 160 --recalibrate ";
@@ -114,7 +114,7 @@ TEST(Online, FollowsTheOtherStagesAndComesBackToThem) {
 
 TEST(Online, NoticesADeviceThatSlowsDown) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_serve(files);
   const Outcome served = files.dopp(
       "train g.json --devices 4xP100 --stages real --engine emulated --clock virtual --jitter 0.03 "
       "--slow-later gpu1=2@200 --runs 500 -o run");
@@ -124,7 +124,7 @@ TEST(Online, NoticesADeviceThatSlowsDown) {
 
 TEST(Online, RefusesWhatDoesNotGoTogether) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_serve(files);
   const std::string train = "train g.json --devices 4xP100 -o run ";
   const auto refused = [&](const std::string& options, const std::string& words) {
     const Outcome outcome = files.dopp(train + options);

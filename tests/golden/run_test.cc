@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // A small step of training.
-void make_graph(const Workspace& files) {
+void make_ffnn_for_cpu(const Workspace& files) {
   const Outcome made = files.dopp(
       "graph generate ffnn --devices cpu:2 --batch 16 --input 8 --hidden 12 --output-size 4 --train"
       " -o ffnn.json");
@@ -19,7 +19,7 @@ void make_graph(const Workspace& files) {
 
 TEST(Run, ComputesWhatTheSerialRunnerDoes) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   const Outcome run = files.dopp(
       "run ffnn.json --engine threads --devices cpu:2 --runs 5 --warmup 1 --check --budget 0.2 "
       "--json");
@@ -33,7 +33,7 @@ TEST(Run, ComputesWhatTheSerialRunnerDoes) {
 
 TEST(Run, AVirtualClockAgreesWithTheSimulator) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   ASSERT_EQ(files.dopp("place ffnn.json --devices 4xP100 --method heft -o p.json").exit_code, 0);
   const Outcome run =
       files.dopp("run ffnn.json p.json --engine emulated --devices 4xP100 --clock virtual --json");
@@ -43,7 +43,7 @@ TEST(Run, AVirtualClockAgreesWithTheSimulator) {
 
 TEST(Run, EmulatesAMachineAndTracesIt) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   const Outcome run = files.dopp(
       "run ffnn.json --engine emulated --devices 4xP100 --time-scale 100 --budget 0.2 --check"
       " --trace t.json");
@@ -55,7 +55,7 @@ TEST(Run, EmulatesAMachineAndTracesIt) {
 
 TEST(Run, AMachineMayDifferFromItsCosts) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   ASSERT_EQ(files.dopp("place ffnn.json --devices 4xP100 --method single -o p.json").exit_code, 0);
   const std::string run =
       "run ffnn.json p.json --engine emulated --devices 4xP100 --clock virtual --json";
@@ -75,7 +75,7 @@ TEST(Run, AMachineMayDifferFromItsCosts) {
 
 TEST(Run, SettingsThatDoNotGoTogetherAreRefused) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   const auto refused = [&](const std::string& options) {
     const Outcome run = files.dopp("run ffnn.json --budget 0.1 " + options);
     EXPECT_EQ(run.exit_code, 2) << options;
@@ -105,7 +105,7 @@ TEST(Run, AGraphWithoutKernelsIsOnlyEmulated) {
 
 TEST(Run, ALostDeviceFailsTheRun) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   const Outcome run = files.dopp(
       "run ffnn.json --engine emulated --devices 4xP100 --time-scale 10000 --budget 0.2"
       " --lose gpu0@1e-5");
@@ -117,7 +117,7 @@ TEST(Run, ALostDeviceFailsTheRun) {
 // Devices are lost well within runs, on busy machines too: on threads of a larger graph.
 TEST(Run, MigratesToTheDevicesThatAreLeft) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   ASSERT_EQ(files
                 .dopp("graph generate ffnn --devices cpu:2 --batch 1024 --input 512 --hidden 1024"
                       " --output-size 64 --train -o large.json")
@@ -138,7 +138,7 @@ TEST(Run, MigratesToTheDevicesThatAreLeft) {
 // What is placed anew obeys what the placement was made to obey: nothing goes to gpu3.
 TEST(Run, MigratingKeepsConstraints) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   ASSERT_EQ(files
                 .dopp("place ffnn.json --devices 4xP100 --method round-robin --forbid *=gpu3"
                       " -o p.json")
@@ -155,7 +155,7 @@ TEST(Run, MigratingKeepsConstraints) {
 // Runs after the one that lost a device do without it: they alone are summed up, and predicted.
 TEST(Run, TheRunThatLostADeviceIsNotSummedUp) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   const std::string line =
       "run ffnn.json --on-failure migrate --budget 0.2 --engine emulated --devices 2xP100"
       " --time-scale 10000 --lose gpu0@5e-6 --json --runs ";
@@ -178,7 +178,7 @@ TEST(Run, TheRunThatLostADeviceIsNotSummedUp) {
 
 TEST(Run, OutputsReplaceNeitherInputsNorEachOther) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   const auto error_of = [&](const std::string& line) {
     const Outcome run = files.dopp(line);
     EXPECT_EQ(run.exit_code, 2) << line;
@@ -207,7 +207,7 @@ TEST(Run, OutputsReplaceNeitherInputsNorEachOther) {
 
 TEST(Run, NobodyIsLeftToMigrateTo) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   const Outcome run = files.dopp(
       "run ffnn.json --on-failure migrate --budget 0.2 --engine emulated --devices 2xP100"
       " --time-scale 1000 --lose gpu0@1e-6,gpu1@1e-6");
@@ -217,7 +217,7 @@ TEST(Run, NobodyIsLeftToMigrateTo) {
 
 TEST(Run, RefusesLossesThatMakeNoSense) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   const auto error_of = [&](const std::string& options) {
     const Outcome run =
         files.dopp("run ffnn.json --engine emulated --devices 4xP100 --budget 0.2 " + options);
@@ -237,7 +237,7 @@ TEST(Run, RefusesLossesThatMakeNoSense) {
 
 TEST(Run, RefusesAPlacementOfAnotherGraph) {
   const Workspace files;
-  make_graph(files);
+  make_ffnn_for_cpu(files);
   ASSERT_EQ(files.dopp("place ffnn.json --devices cpu:2 --method heft -o p.json").exit_code, 0);
   const Outcome made = files.dopp(
       "graph generate ffnn --devices cpu:2 --batch 32 --input 8 --hidden 12 --output-size 4 --train"

@@ -14,13 +14,13 @@ using ::testing::StartsWith;
 
 constexpr const char* kTrain = "train g.json --devices uniform:3 --width 8 --batch 8 --seed 5 ";
 
-void make_graph(const Workspace& files) {
+void make_graph_to_learn(const Workspace& files) {
   ASSERT_EQ(files.dopp("graph generate random --family layered --nodes 60 -o g.json").exit_code, 0);
 }
 
 TEST(Train, LeavesAFolderWhosePolicyPlaces) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   const Outcome trained = files.dopp(std::string(kTrain) + "--episodes 800 -o run --json");
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
   EXPECT_EQ(json_number(trained.out, {"episodes"}), 800);
@@ -35,7 +35,7 @@ TEST(Train, LeavesAFolderWhosePolicyPlaces) {
 
 TEST(Train, WarnsOfProblemsUnlikeThoseOfTheTraining) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   ASSERT_EQ(files.dopp(std::string(kTrain) + "--episodes 32 -o run").exit_code, 0);
   const std::string place = "place g.json --method policy --policy run/policy.json ";
   EXPECT_EQ(files.dopp(place + "--devices uniform:3").err, "");
@@ -47,7 +47,7 @@ TEST(Train, WarnsOfProblemsUnlikeThoseOfTheTraining) {
 
 TEST(Train, TakesItsProblemsFromAList) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   files.write("list.txt", "# two\ng.json uniform:3\n\ng.json 2xP100 channel\n");
   const std::string train = "train --width 8 --batch 8 --episodes 32 ";
   const Outcome trained = files.dopp(train + "--list list.txt -o run --json");
@@ -63,7 +63,7 @@ TEST(Train, TakesItsProblemsFromAList) {
 
 TEST(Train, RefusesWhatWouldBeLost) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   const std::string train =
       "train g.json --devices uniform:3 --width 8 --batch 8 --episodes 16 --seed 5 ";
   ASSERT_EQ(files.dopp(train + "-o one").exit_code, 0);
@@ -84,7 +84,7 @@ TEST(Train, RefusesWhatWouldBeLost) {
 
 TEST(Train, TrainsSeveralSeedsAsIfOneAfterTheOther) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   const std::string train = "train g.json --devices uniform:3 --width 8 --batch 8 --episodes 160 ";
   const Outcome trained = files.dopp(train + "--seed 5 --seeds 3 --threads 2 -o many --json");
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
@@ -101,7 +101,7 @@ TEST(Train, TrainsSeveralSeedsAsIfOneAfterTheOther) {
 
 TEST(Train, LeavesFeaturesOut) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   const std::string train = std::string(kTrain) + "--episodes 32 ";
   const Outcome trained = files.dopp(train + "--without compute,load -o run");
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
@@ -119,7 +119,7 @@ TEST(Train, LeavesFeaturesOut) {
 
 TEST(Train, TrainsByThePapersRecipe) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   const std::string train = "train g.json --devices uniform:3 --recipe paper --width 8 ";
   const Outcome trained =
       files.dopp(train + "--stages imitation,sim --imitation-episodes 5 --episodes 20 -o run");
@@ -137,7 +137,7 @@ TEST(Train, TrainsByThePapersRecipe) {
 
 TEST(Train, TrainsOtherModels) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   const Outcome trained = files.dopp(std::string(kTrain) +
                                      "--model sel-only --priorities b-level --episodes 64 -o run");
   ASSERT_EQ(trained.exit_code, 0) << trained.err;
@@ -157,7 +157,7 @@ TEST(Train, TrainsOtherModels) {
 // Models with an output for each device are for one number of devices.
 TEST(Train, KeepsToTheNumberOfDevicesWhereTheModelDoes) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   for (const std::string model : {"placeto", "gdp"}) {
     const Outcome trained =
         files.dopp(std::string(kTrain) + "--episodes 8 --model " + model + " -o " + model);
@@ -179,7 +179,7 @@ TEST(Train, KeepsToTheNumberOfDevicesWhereTheModelDoes) {
 
 TEST(Train, AKillAtAnyMomentChangesNothingInTheEnd) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   const std::string line =
       std::string(kTrain) + "--stages imitation,sim --imitation-episodes 200 --episodes 6000 ";
   ASSERT_EQ(files.dopp(line + "-o whole").exit_code, 0);
@@ -201,7 +201,7 @@ TEST(Train, AKillAtAnyMomentChangesNothingInTheEnd) {
 
 TEST(Train, SaysWhatIsWrong) {
   const Workspace files;
-  make_graph(files);
+  make_graph_to_learn(files);
   const std::string line(kTrain);
   const auto error_of = [&](const std::string& command) {
     const Outcome outcome = files.dopp(command);

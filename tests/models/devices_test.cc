@@ -10,7 +10,6 @@ namespace {
 
 using cost::LinkMode;
 using graph::TensorRole;
-constexpr LinkMode kBoth[] = {LinkMode::kFree, LinkMode::kChannel};
 
 TEST(Devices, KindsHaveTheirOwnTimes) {
   // a takes 1 on a fast and 3 on a slow device, b takes 2 on any; 20 bytes at 10 B/s take 2.
@@ -42,7 +41,7 @@ std::shared_ptr<const cost::Problem> with_given(const std::string& home,
 }
 
 TEST(Homes, InputsWithoutAHomeCostNothing) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     const auto problem = with_given("", {"a", "b"}, links);
     const auto run = checked_run(*problem, place(*problem, {{"a", "d0"}, {"b", "d1"}}));
     EXPECT_TRUE(run.transfers.empty());
@@ -51,7 +50,7 @@ TEST(Homes, InputsWithoutAHomeCostNothing) {
 }
 
 TEST(Homes, InputsMoveFromTheirHomeFromTimeZero) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     // a at home 0-1; b on d1 waits for the transfer 0-3: 3-4, c after it 4-5.
     const auto problem = with_given("d0", {"a", "b", "c"}, links);
     const auto run =
@@ -105,7 +104,7 @@ graph::Graph training_step(const std::string& home, int readers) {
 }
 
 TEST(Updates, RunAtTheHomeOfTheirParameter) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     // w moves to d1 0-1, f 1-3, gradient 3-4, u at w's home 4-5. Nothing is sent back.
     const auto problem = uniform_problem(training_step("d0", 1), 2, links);
     const auto run = checked_run(*problem, place(*problem, {{"u", "d0"}, {"f0", "d1"}}));
@@ -117,7 +116,7 @@ TEST(Updates, RunAtTheHomeOfTheirParameter) {
 }
 
 TEST(Updates, AreSentToEveryDeviceThatUsesTheParameter) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     // w is everywhere. f0 on d1 and f1 on d2: 0-2, gradients 2-3, u on d0 3-4, the new w to d1 and
     // d2 4-5: the run ends at 5, after the last node.
     const auto problem = uniform_problem(training_step("", 2), 3, links);

@@ -10,7 +10,6 @@ namespace doppler::test {
 namespace {
 
 using cost::LinkMode;
-constexpr LinkMode kBoth[] = {LinkMode::kFree, LinkMode::kChannel};
 
 double makespan(const cost::Problem& problem,
                 const std::vector<std::pair<std::string, std::string>>& assignment) {
@@ -18,7 +17,7 @@ double makespan(const cost::Problem& problem,
 }
 
 TEST(Semantics, Case1OneEdge) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     const auto problem =
         uniform_problem(simple_graph({{"a", 1}, {"b", 1}}, {{"a", "b"}}, 3), 2, links);
     EXPECT_EQ(makespan(*problem, {{"a", "d0"}, {"b", "d0"}}), 2);
@@ -27,7 +26,7 @@ TEST(Semantics, Case1OneEdge) {
 }
 
 TEST(Semantics, Case2ForkToBothDevices) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     const auto problem = uniform_problem(
         simple_graph({{"a", 1}, {"b", 1}, {"c", 1}}, {{"a", "b"}, {"a", "c"}}, 2), 2, links);
     const auto run =
@@ -39,7 +38,7 @@ TEST(Semantics, Case2ForkToBothDevices) {
 }
 
 TEST(Semantics, Case3OneTransferForTwoConsumers) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     const auto problem = uniform_problem(
         simple_graph({{"a", 1}, {"b", 1}, {"c", 1}}, {{"a", "b"}, {"a", "c"}}, 2), 2, links);
     const auto run =
@@ -70,7 +69,7 @@ TEST(Semantics, Case4ChannelsHoldOneTransferAtATime) {
 }
 
 TEST(Semantics, Case5NoBarriers) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     const auto problem =
         uniform_problem(simple_graph({{"a", 1}, {"b", 4}, {"c", 1}}, {{"a", "c"}}, 0), 2, links);
     const auto placement = place(*problem, {{"a", "d0"}, {"b", "d1"}, {"c", "d0"}});
@@ -82,7 +81,7 @@ TEST(Semantics, Case5NoBarriers) {
 }
 
 TEST(Semantics, Case6PrioritiesAreBLevels) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     const auto problem = uniform_problem(
         simple_graph({{"x", 2}, {"y", 1}, {"z", 3}, {"w", 2}}, {{"z", "w"}}, 0), 2, links);
     const auto one = place(*problem, {{"x", "d0"}, {"y", "d0"}, {"z", "d0"}, {"w", "d0"}});
@@ -117,7 +116,7 @@ TEST(Semantics, Case7Memory) {
 }
 
 TEST(Semantics, Case8ZeroDurations) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     const auto problem = uniform_problem(
         simple_graph({{"a", 0}, {"b", 0}, {"c", 1}}, {{"a", "b"}, {"b", "c"}}, 0), 2, links);
     for (const char* where : {"d0", "d1"}) {  // b elsewhere, with transfers that take no time
@@ -132,7 +131,7 @@ TEST(Semantics, Case8ZeroDurations) {
 // All devices free at an instant choose before anything of zero duration that starts then ends:
 // x is better than y, but only there once a has ended, and by then d1 has taken y.
 TEST(Semantics, DevicesChooseTogetherBeforeZeroDurationsEnd) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     const auto problem =
         uniform_problem(simple_graph({{"a", 0}, {"x", 5}, {"y", 3}}, {{"a", "x"}}, 0), 2, links);
     const auto run =

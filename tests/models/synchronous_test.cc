@@ -8,10 +8,9 @@ namespace doppler::test {
 namespace {
 
 using cost::LinkMode;
-constexpr LinkMode kBoth[] = {LinkMode::kFree, LinkMode::kChannel};
 
 TEST(Synchronous, ATensorMovedOnceStays) {
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     // a(1) on d0; b(1) on d1 reads a; c(1) on d1 reads a and b. Transfers 2. Level 0: a 0-1. Level
     // 1: transfer 1-3, b 3-4. Level 2: a is there already, c 4-5.
     const auto problem = uniform_problem(
@@ -37,7 +36,7 @@ TEST(Synchronous, NodesWaitForAllTransfersOfTheLevel) {
   // channels: transfers 2-5 and 5-8, then e 8-9 and b1 8-9, b2 9-10. Free: transfers 2-5, b2 6-7.
   const graph::Graph graph = simple_graph({{"a1", 1}, {"a2", 1}, {"b1", 1}, {"b2", 1}, {"e", 1}},
                                           {{"a1", "b1"}, {"a2", "b2"}, {"a1", "e"}}, 3);
-  for (const LinkMode links : kBoth) {
+  for (const LinkMode links : kLinkModes) {
     const auto problem = uniform_problem(graph, 2, links);
     const auto run = checked_synchronous_run(
         *problem,

@@ -15,7 +15,7 @@ namespace {
 
 using tra::Relation;
 
-constexpr std::uint64_t kSeeds = 200;
+constexpr std::uint64_t kGradientSeeds = 200;
 
 // At distance h the difference is off by h^2 / 6 times a third derivative and by rounding, 1e-16
 // / h; both are far below the tolerance for values near one.
@@ -45,7 +45,7 @@ void expect_slope(const Relation& loss, const std::vector<Relation>& wrt,
 }
 
 TEST(GradientProperty, RandomPrograms) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kGradientSeeds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const auto [program, differentiable, inputs] = test::random_program(seed);
     Rng rng = Rng::stream(seed, 0x31);
@@ -55,7 +55,7 @@ TEST(GradientProperty, RandomPrograms) {
 
 // The algebra is closed: a gradient is an expression like any other.
 TEST(GradientProperty, GradientsOfGradients) {
-  for (std::uint64_t seed = kSeeds; seed < 2 * kSeeds; ++seed) {
+  for (std::uint64_t seed = kGradientSeeds; seed < 2 * kGradientSeeds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const auto [program, differentiable, inputs] = test::random_program(seed);
     Rng rng = Rng::stream(seed, 0x32);

@@ -16,7 +16,7 @@ using kernel::Shape;
 using test::make_call;
 using test::run_call;
 
-constexpr std::uint64_t kSeeds = 400;
+constexpr std::uint64_t kKernelSeeds = 400;
 
 // Ragged sizes, 1 among them and rarely 0; at most a few thousand elements in all of `rank`.
 std::int64_t random_size(Rng& rng) {
@@ -83,7 +83,7 @@ void expect_from_every_plan(const kernel::KernelCall& call,
 }
 
 TEST(KernelProperty, ContractAgreesWithANaiveEinsum) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kKernelSeeds; ++seed) {
     Rng rng = Rng::stream(seed, 1);
     const std::string all = std::string("abcXyZ").substr(0, rng.below(7));
     Shape sizes;
@@ -153,7 +153,7 @@ TEST(KernelProperty, BinaryKernelsBroadcast) {
       {"greater_equal", [](double a, double b) { return a >= b ? 1.0 : 0.0; }},
       {"equal", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
   };
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kKernelSeeds; ++seed) {
     Rng rng = Rng::stream(seed, 3);
     const auto& [name, op] = kOps[rng.below(std::size(kOps))];
     const std::string all = std::string("abcd").substr(0, rng.below(5));
@@ -188,7 +188,7 @@ TEST(KernelProperty, BinaryKernelsBroadcast) {
 }
 
 TEST(KernelProperty, ReducePermuteAndBroadcast) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kKernelSeeds; ++seed) {
     Rng rng = Rng::stream(seed, 4);
     const std::string all = std::string("abcde").substr(0, rng.below(6));
     Shape sizes;
@@ -261,7 +261,7 @@ TEST(KernelProperty, LargePermutations) {
 
 // pad is the transpose of slice, and concat of slices is the whole.
 TEST(KernelProperty, SlicePadAndConcat) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kKernelSeeds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Rng rng = Rng::stream(seed, 6);
     const Shape whole = random_shape(rng, 4);

@@ -21,7 +21,7 @@ namespace {
 using tra::Blocks;
 using tra::Relation;
 
-constexpr std::uint64_t kSeeds = 300;
+constexpr std::uint64_t kLoweringSeeds = 300;
 constexpr double kFloatTolerance = 1e-4, kDoubleTolerance = 1e-11, kLeast = 0.02;
 
 void expect_lowered_values(const std::vector<Relation>& roots, const test::Values& inputs,
@@ -45,7 +45,7 @@ void expect_lowered_values(const std::vector<Relation>& roots, const test::Value
 }
 
 TEST(LoweringProperty, RandomExpressions) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kLoweringSeeds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const auto [program, differentiable, inputs] = test::random_program(seed);
     const std::vector<Relation> roots = program.roots();
@@ -54,7 +54,7 @@ TEST(LoweringProperty, RandomExpressions) {
 }
 
 TEST(LoweringProperty, GradientsOfRandomExpressions) {
-  for (std::uint64_t seed = kSeeds; seed < 2 * kSeeds; ++seed) {
+  for (std::uint64_t seed = kLoweringSeeds; seed < 2 * kLoweringSeeds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const auto [program, differentiable, inputs] = test::random_program(seed);
     std::vector<Relation> roots = tra::gradients(*program.loss, differentiable);
@@ -65,7 +65,7 @@ TEST(LoweringProperty, GradientsOfRandomExpressions) {
 
 // Blocks for some keys only, as in a graph convolution, forward and backward.
 TEST(LoweringProperty, SparseJoins) {
-  for (std::uint64_t seed = 0; seed < kSeeds / 6; ++seed) {
+  for (std::uint64_t seed = 0; seed < kLoweringSeeds / 6; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Rng rng = Rng::stream(seed, 0x5b);
     const auto size = [&] { return std::int64_t{1} + rng.below(7); };
@@ -95,7 +95,7 @@ TEST(LoweringProperty, SparseJoins) {
 }
 
 TEST(LoweringProperty, TrainingOfRandomPrograms) {
-  for (std::uint64_t seed = 2 * kSeeds; seed < 3 * kSeeds; ++seed) {
+  for (std::uint64_t seed = 2 * kLoweringSeeds; seed < 3 * kLoweringSeeds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const auto [program, differentiable, inputs] = test::random_program(seed);
     Rng rng = Rng::stream(seed, 0x11);

@@ -19,7 +19,7 @@ using schedule::Choice;
 using schedule::Placement;
 using schedule::Timeline;
 
-constexpr std::uint64_t kSeeds = 300;
+constexpr std::uint64_t kSimulatorSeeds = 300;
 
 std::size_t size_for(std::uint64_t seed) {
   return 3 + seed % 38;
@@ -38,7 +38,7 @@ bool same(const Timeline& a, const Timeline& b) {
 }
 
 TEST(SimulatorProperty, CheckerAcceptsEveryRun) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kSimulatorSeeds; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const auto problem = random_problem(size_for(seed), seed);
     const Placement placement = random_placement(*problem, seed);
@@ -56,7 +56,7 @@ TEST(SimulatorProperty, CheckerAcceptsEveryRun) {
 }
 
 TEST(SimulatorProperty, SameSeedSameBitsWhateverRanBefore) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kSimulatorSeeds; ++seed) {
     const auto problem = random_problem(size_for(seed), seed);
     const Placement placement = random_placement(*problem, seed);
     const Placement other = random_placement(*problem, seed + 1);
@@ -101,7 +101,7 @@ TEST(SimulatorProperty, RandomChoiceDependsOnTheSeed) {
 }
 
 TEST(SimulatorProperty, CutoffGivesInfinityExactlyWhenReached) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kSimulatorSeeds; ++seed) {
     const auto problem = random_problem(size_for(seed), seed);
     sim::Simulator simulator(*problem);
     for (std::uint64_t i = 0; i < 3; ++i) {
@@ -124,7 +124,7 @@ TEST(SimulatorProperty, CutoffGivesInfinityExactlyWhenReached) {
 }
 
 TEST(SimulatorProperty, NoRunBeatsABound) {
-  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+  for (std::uint64_t seed = 0; seed < kSimulatorSeeds; ++seed) {
     const auto problem = random_problem(size_for(seed), seed);
     const schedule::Bound bounds[] = {schedule::load_bound(*problem),
                                       schedule::chain_bound(*problem),

@@ -13,6 +13,8 @@
 
 namespace doppler::test {
 
+inline constexpr cost::LinkMode kLinkModes[] = {cost::LinkMode::kFree, cost::LinkMode::kChannel};
+
 struct TestNode {
   std::string name;
   double time;

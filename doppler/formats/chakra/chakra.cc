@@ -9,12 +9,12 @@
 #include "doppler/base/file.h"
 #include "doppler/base/protobuf_reader.h"
 #include "doppler/base/text_position.h"
+#include "doppler/base/units.h"
 #include "doppler/formats/foreign_json.h"
 
 namespace doppler::formats {
 namespace {
 
-constexpr double kSecondsPerMicro = 1e-6;
 constexpr std::uint64_t kMetadata = 1;  // NodeType of et_def.proto
 
 std::string_view type_name(std::uint64_t type) {

@@ -19,7 +19,7 @@
 namespace doppler::formats {
 namespace {
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxDotDepth = 64;
 // Edges between groups multiply: {a b …} -> {c d …}. More than this is not a graph that someone
 // drew.
 constexpr std::size_t kMaxEdges = 20'000'000;
@@ -208,8 +208,8 @@ std::vector<std::uint32_t> DotParser::parse_endpoint(Scope& scope, int depth) {
     if (lexer_.peek().kind == DotToken::Kind::kId) lexer_.take();
   }
   if (subgraph || lexer_.peek().is("{")) {
-    if (depth >= kMaxDepth) {
-      fail_at(lexer_.peek().at, fmt::format("nested deeper than {} levels", kMaxDepth));
+    if (depth >= kMaxDotDepth) {
+      fail_at(lexer_.peek().at, fmt::format("nested deeper than {} levels", kMaxDotDepth));
     }
     expect("{");
     Scope inner{scope.node, scope.edge, {}};

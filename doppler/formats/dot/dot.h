@@ -14,6 +14,9 @@ namespace doppler::formats {
 bool is_dot(const Content& content);
 Imported read_dot(const std::string& file, std::string_view text, const ImportOptions& = {});
 
+// `text` as a string of the language: in double quotes, with those and backslashes in it escaped.
+std::string dot_quoted(std::string_view text);
+
 SavedGraph write_dot(const graph::Graph& graph);
 
 }  // namespace doppler::formats

@@ -12,15 +12,6 @@
 namespace doppler::formats {
 namespace {
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
 // A list of attributes, empty where none is known.
 class AttributeList {
  public:
@@ -29,7 +20,7 @@ class AttributeList {
   }
   void add_text(std::string_view name, std::string_view value) {
     fmt::format_to(std::back_inserter(text_), "{}{}={}", text_.empty() ? "" : ", ", name,
-                   quoted(value));
+                   dot_quoted(value));
   }
   std::string take() const { return text_.empty() ? "" : fmt::format(" [{}]", text_); }
 
@@ -43,9 +34,10 @@ class DotWriter {
 
   SavedGraph write() {
     auto out = std::back_inserter(saved_.text);
-    fmt::format_to(out, "digraph {}{{\n", graph_.name().empty() ? "" : quoted(graph_.name()) + " ");
+    fmt::format_to(out, "digraph {}{{\n",
+                   graph_.name().empty() ? "" : dot_quoted(graph_.name()) + " ");
     if (graph_.time_unit() != "s") {
-      fmt::format_to(out, "  time_unit={};\n", quoted(graph_.time_unit()));
+      fmt::format_to(out, "  time_unit={};\n", dot_quoted(graph_.time_unit()));
     }
     for (std::size_t v = 0; v < graph_.node_count(); ++v) write_node(NodeId::of(v));
     for (std::size_t v = 0; v < graph_.node_count(); ++v) write_operands(NodeId::of(v));
@@ -76,7 +68,7 @@ class DotWriter {
     } else {
       count_merged(outputs);
     }
-    fmt::format_to(std::back_inserter(saved_.text), "  {}{};\n", quoted(graph_.node_name(node)),
+    fmt::format_to(std::back_inserter(saved_.text), "  {}{};\n", dot_quoted(graph_.node_name(node)),
                    attributes.take());
   }
 
@@ -98,7 +90,7 @@ class DotWriter {
                                  tensor, static_cast<std::size_t>(place - consumers.begin())));
       attributes.add("bytes", graph_.bytes(tensor));
       fmt::format_to(std::back_inserter(saved_.text), "  {} -> {}{};\n",
-                     quoted(graph_.node_name(producer)), quoted(graph_.node_name(node)),
+                     dot_quoted(graph_.node_name(producer)), dot_quoted(graph_.node_name(node)),
                      attributes.take());
     }
   }
@@ -109,6 +101,15 @@ class DotWriter {
 };
 
 }  // namespace
+
+std::string dot_quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
 
 SavedGraph write_dot(const graph::Graph& graph) {
   return DotWriter(graph).write();

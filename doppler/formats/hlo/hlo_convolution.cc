@@ -28,11 +28,11 @@ double size_of(const HloShape& shape, std::string_view labels, char label) {
   return at < shape.dims.size() ? static_cast<double>(shape.dims[at]) : 1.0;
 }
 
-struct Window {
+struct HloWindow {
   double size, stride, low_padding, input_dilation, kernel_dilation;
 };
 
-std::vector<Window> windows_of(const HloInstruction& instruction) {
+std::vector<HloWindow> windows_of(const HloInstruction& instruction) {
   const std::string_view text = instruction.attribute("window");
   const auto numbers = [&](std::string_view key) { return hlo_integers(hlo_field(text, key)); };
   const auto sizes = numbers("size"), strides = numbers("stride"), pads = numbers("pad"),
@@ -40,7 +40,7 @@ std::vector<Window> windows_of(const HloInstruction& instruction) {
   const auto at = [](const std::vector<std::int64_t>& list, std::size_t i, std::int64_t absent) {
     return static_cast<double>(i < list.size() ? list[i] : absent);
   };
-  std::vector<Window> windows;
+  std::vector<HloWindow> windows;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     windows.push_back({std::max(at(sizes, i, 1), 1.0), std::max(at(strides, i, 1), 1.0),
                        at(pads, 2 * i, 0), std::max(at(input_dilations, i, 1), 1.0),
@@ -51,7 +51,7 @@ std::vector<Window> windows_of(const HloInstruction& instruction) {
 
 // Pairs of an output and a tap, along one dimension, that meet an element of the input. Larger
 // windows than the limits are taken for lying inside.
-double meetings(const Window& window, double input, double out) {
+double meetings(const HloWindow& window, double input, double out) {
   constexpr double kMostLines = 1e4, kMostPairs = 1e4;
   double count = 0.0;
   if (window.input_dilation > 1.0) {
@@ -87,7 +87,7 @@ double meetings(const Window& window, double input, double out) {
 // Of the kernel's window.
 double taps_of(const HloInstruction& instruction) {
   double taps = 1.0;
-  for (const Window& window : windows_of(instruction)) taps *= window.size;
+  for (const HloWindow& window : windows_of(instruction)) taps *= window.size;
   return taps;
 }
 
@@ -96,7 +96,7 @@ double taps_of(const HloInstruction& instruction) {
 double hlo_convolution_flops(const HloInstruction& instruction, const HloShape& input,
                              const HloShape& kernel, const HloShape& out) {
   const Labels labels = labels_of(instruction);
-  const std::vector<Window> windows = windows_of(instruction);
+  const std::vector<HloWindow> windows = windows_of(instruction);
   double products = size_of(kernel, labels.kernel, 'i') * size_of(out, labels.out, 'b') *
                     size_of(out, labels.out, 'f');
   for (std::size_t d = 0; d < windows.size() && d < 10; ++d) {

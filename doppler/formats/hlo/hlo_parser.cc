@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kMaxTupleDepth = 32;
 constexpr std::size_t kMaxInstructions = 5'000'000;
-constexpr std::size_t kMaxRank = 64;
-constexpr double kMaxElements = 1e18;  // no array of any machine
+constexpr std::size_t kMaxHloRank = 64;
+constexpr double kMaxHloElements = 1e18;  // no array of any machine
 
 struct ElementType {
   std::string_view name;
@@ -454,9 +454,9 @@ class HloParser {
         at_ += static_cast<std::size_t>(result.ptr - first);
       }
       shape.dims.push_back(size);
-      if (shape.dims.size() > kMaxRank) fail(at, "a shape of too many dimensions");
+      if (shape.dims.size() > kMaxHloRank) fail(at, "a shape of too many dimensions");
     }
-    if (shape.element_count() > kMaxElements) fail(at, "a shape of too many elements");
+    if (shape.element_count() > kMaxHloElements) fail(at, "a shape of too many elements");
     if (peek() == '{') {  // the layout
       ++at_;
       skip_balanced("}");

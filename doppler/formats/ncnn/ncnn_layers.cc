@@ -21,7 +21,7 @@ constexpr auto kCompute = NcnnKind::kCompute;
 constexpr auto kView = NcnnKind::kView;
 
 // Operations per element are counted as a person would write the formula.
-constexpr LayerRule kRules[] = {
+constexpr LayerRule kNcnnRules[] = {
     {"Input", NcnnKind::kInput, nullptr, ncnn_costs::copy},
     {"MemoryData", NcnnKind::kMemory, nullptr, ncnn_costs::copy},
     {"Split", kView, nullptr, ncnn_costs::copy},
@@ -132,9 +132,9 @@ constexpr LayerRule kRules[] = {
 };
 
 const LayerRule* rule_of(std::string_view type) {
-  const auto found = std::find_if(std::begin(kRules), std::end(kRules),
+  const auto found = std::find_if(std::begin(kNcnnRules), std::end(kNcnnRules),
                                   [&](const LayerRule& rule) { return rule.type == type; });
-  return found == std::end(kRules) ? nullptr : found;
+  return found == std::end(kNcnnRules) ? nullptr : found;
 }
 
 // Of one weight. Layers say in one parameter whether theirs are quantised: to 8 bits, or in blocks

@@ -21,6 +21,11 @@ inline std::int64_t bounded_ncnn_size(double size) {
   return static_cast<std::int64_t>(std::clamp(size, 0.0, static_cast<double>(kNcnnMaxSize)));
 }
 
+// A matrix: h rows of w elements.
+inline NcnnShape ncnn_plane(std::int64_t w, std::int64_t h) {
+  return {2, w, h};
+}
+
 // Of C[m, n] = A[m, k] * B[k, n].
 struct NcnnProduct {
   std::int64_t m, n, k;

@@ -21,9 +21,6 @@ constexpr std::int64_t kSameLower = -234;
 NcnnShape line(std::int64_t w) {
   return {1, w};
 }
-NcnnShape plane(std::int64_t w, std::int64_t h) {
-  return {2, w, h};
-}
 NcnnShape volume(std::int64_t w, std::int64_t h, std::int64_t c) {
   return {3, w, h, 1, c};
 }
@@ -34,11 +31,11 @@ struct WindowIds {
 };
 
 // The window along one dimension, with the defaults that layers share: sizes like those along w.
-struct Window {
+struct NcnnWindow {
   std::int64_t kernel, dilation, stride, before, after;
 
-  static Window of(const NcnnParams& p, WindowIds ids, const Window& like) {
-    Window window;
+  static NcnnWindow of(const NcnnParams& p, WindowIds ids, const NcnnWindow& like) {
+    NcnnWindow window;
     window.kernel = std::max<std::int64_t>(p.integer(ids.kernel, like.kernel), 1);
     window.dilation = std::max<std::int64_t>(p.integer(ids.dilation, like.dilation), 1);
     window.stride = std::max<std::int64_t>(p.integer(ids.stride, like.stride), 1);
@@ -65,14 +62,14 @@ struct Window {
   }
 };
 
-constexpr Window kPlainWindow{1, 1, 1, 0, 0};
+constexpr NcnnWindow kPlainWindow{1, 1, 1, 0, 0};
 
 struct ConvolutionWindows {
   explicit ConvolutionWindows(const NcnnParams& p)
-      : w(Window::of(p, {1, 2, 3, 4, 15}, kPlainWindow)),
-        h(Window::of(p, {11, 12, 13, 14, 16}, w)),
-        d(Window::of(p, {21, 22, 23, 24, 17}, w)) {}
-  Window w, h, d;
+      : w(NcnnWindow::of(p, {1, 2, 3, 4, 15}, kPlainWindow)),
+        h(NcnnWindow::of(p, {11, 12, 13, 14, 16}, w)),
+        d(NcnnWindow::of(p, {21, 22, 23, 24, 17}, w)) {}
+  NcnnWindow w, h, d;
 };
 
 // Blocks of side x side pixels become channels, or the other way round.
@@ -154,8 +151,8 @@ Shapes pooling(const NcnnLayer& layer, Inputs in) {
     out.w = out_w;
     return {out};
   }
-  Window w = Window::of(p, {1, -1, 2, 3, 14}, kPlainWindow);
-  Window h = Window::of(p, {11, -1, 12, 13, 15}, w);
+  NcnnWindow w = NcnnWindow::of(p, {1, -1, 2, 3, 14}, kPlainWindow);
+  NcnnWindow h = NcnnWindow::of(p, {11, -1, 12, 13, 15}, w);
   const std::int64_t mode = p.integer(5, 0);  // 0 full, 1 valid, 2 and 3 same
   if (mode >= 2) w.before = h.before = kSameUpper;
   out.w = w.convolved(out.w, mode == 0);
@@ -167,7 +164,7 @@ Shapes pooling(const NcnnLayer& layer, Inputs in) {
 Shapes inner_product(const NcnnLayer& layer, Inputs in) {
   const std::int64_t out = std::max<std::int64_t>(layer.params.integer(0, 1), 1);
   const bool by_rows = in[0].w == layer.params.integer(2, 0) / out;  // else all of it is one row
-  if (in[0].rank == 2 && in[0].h > 1 && by_rows) return {plane(out, in[0].h)};
+  if (in[0].rank == 2 && in[0].h > 1 && by_rows) return {ncnn_plane(out, in[0].h)};
   return {line(out)};
 }
 
@@ -175,7 +172,7 @@ Shapes gemm(const NcnnLayer& layer, Inputs in) {
   const NcnnProduct sizes = ncnn_gemm_sizes(layer.params, in);
   const bool turned = layer.params.integer(14, 0) != 0;
   if (layer.params.integer(11, 0) != 0) return {volume(sizes.n, 1, sizes.m)};
-  return {turned ? plane(sizes.m, sizes.n) : plane(sizes.n, sizes.m)};
+  return {turned ? ncnn_plane(sizes.m, sizes.n) : ncnn_plane(sizes.n, sizes.m)};
 }
 
 Shapes mat_mul(const NcnnLayer& layer, Inputs in) {
@@ -338,7 +335,7 @@ Shapes permute(const NcnnLayer& layer, Inputs in) {
                                                  "hdcw", "dhcw", "hcdw", "chdw", "dchw", "cdhw"};
   const NcnnShape& s = in[0];
   const std::int64_t order = layer.params.integer(0, 0);
-  if (s.rank == 2 && order == 1) return {plane(s.h, s.w)};
+  if (s.rank == 2 && order == 1) return {ncnn_plane(s.h, s.w)};
   std::string_view letters;
   if (s.rank == 3 && order >= 0 && order < 6) letters = kVolumes[order];
   if (s.rank == 4 && order >= 0 && order < 24) letters = kFields[order];
@@ -488,14 +485,14 @@ Shapes flatten(const NcnnLayer&, Inputs in) {
 }
 
 Shapes embed(const NcnnLayer& layer, Inputs in) {
-  return {plane(layer.params.integer(0, 1), bounded(in[0].elements()))};
+  return {ncnn_plane(layer.params.integer(0, 1), bounded(in[0].elements()))};
 }
 
 Shapes recurrent(const NcnnLayer& layer, Inputs in) {
   const std::int64_t hidden = layer.params.integer(0, 1);
   const std::int64_t ways = layer.params.integer(2, 0) == 2 ? 2 : 1;
-  Shapes out(layer.outputs.size(), plane(hidden, ways));  // the last states
-  out[0] = plane(bounded(static_cast<double>(hidden * ways)), in[0].h);
+  Shapes out(layer.outputs.size(), ncnn_plane(hidden, ways));  // the last states
+  out[0] = ncnn_plane(bounded(static_cast<double>(hidden * ways)), in[0].h);
   return out;
 }
 

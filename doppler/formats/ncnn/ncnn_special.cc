@@ -37,10 +37,6 @@ namespace {
 
 using Shapes = std::vector<NcnnShape>;
 
-NcnnShape plane(std::int64_t w, std::int64_t h) {
-  return {2, w, h};
-}
-
 }  // namespace
 
 Shapes glu(const NcnnLayer& layer, NcnnInputs in) {
@@ -51,7 +47,7 @@ Shapes glu(const NcnnLayer& layer, NcnnInputs in) {
 
 Shapes arg_max(const NcnnLayer& layer, NcnnInputs) {
   const std::int64_t count = layer.params.integer(1, 1);
-  return {layer.params.integer(0, 0) != 0 ? plane(count, 2) : NcnnShape{1, count}};
+  return {layer.params.integer(0, 0) != 0 ? ncnn_plane(count, 2) : NcnnShape{1, count}};
 }
 
 // Every window as a column.
@@ -59,8 +55,9 @@ Shapes unfold(const NcnnLayer& layer, NcnnInputs in) {
   const NcnnShape places = convolution(layer, in)[0];
   const NcnnParams& p = layer.params;
   const double window = p.number(1, 1.0) * p.number(11, p.number(1, 1.0));
-  return {plane(bounded_ncnn_size(static_cast<double>(places.w) * static_cast<double>(places.h)),
-                bounded_ncnn_size(window * static_cast<double>(in[0].c)))};
+  return {
+      ncnn_plane(bounded_ncnn_size(static_cast<double>(places.w) * static_cast<double>(places.h)),
+                 bounded_ncnn_size(window * static_cast<double>(in[0].c)))};
 }
 
 Shapes einsum(const NcnnLayer& layer, NcnnInputs in) {
@@ -101,7 +98,7 @@ Shapes spectrogram(const NcnnLayer& layer, NcnnInputs in) {
   const std::int64_t frames =
       std::max<std::int64_t>((in[0].w - (centred ? 0 : length)) / hop + 1, 1);
   const std::int64_t rows = one_sided ? length / 2 + 1 : length;
-  NcnnShape out = plane(frames, rows);
+  NcnnShape out = ncnn_plane(frames, rows);
   if (p.integer(1, 0) == 0) out = {3, 2, frames, 1, rows};  // complex numbers
   return {out};
 }
@@ -112,13 +109,13 @@ Shapes prior_box(const NcnnLayer& layer, NcnnInputs in) {
   const auto sizes = static_cast<double>(p.array(0).size());
   const auto ratios = static_cast<double>(p.array(2).size()) * (p.integer(7, 1) != 0 ? 2.0 : 1.0);
   const double boxes = sizes * (1.0 + ratios) + static_cast<double>(p.array(1).size());
-  return {plane(
+  return {ncnn_plane(
       bounded_ncnn_size(4.0 * boxes * static_cast<double>(in[0].w) * static_cast<double>(in[0].h)),
       2)};
 }
 
 Shapes detections(const NcnnLayer& layer, NcnnInputs) {
-  return {plane(6, layer.params.integer(3, 100))};
+  return {ncnn_plane(6, layer.params.integer(3, 100))};
 }
 
 // Of the weights, the data and a cache; the data and the cache come out.

@@ -10,7 +10,7 @@
 namespace doppler::formats {
 namespace {
 
-constexpr int kMaxDepth = 32;                   // of bodies and functions in each other
+constexpr int kMaxBodyDepth = 32;               // of bodies and functions in each other
 constexpr double kMaxWalkedRounds = 64.0;       // of a loop that is walked round by round
 constexpr std::size_t kMaxWalkedNodes = 2'000;  // in its body
 constexpr std::size_t kMaxOperation = 50;       // nodes of a function that still is one operation
@@ -59,7 +59,7 @@ void OnnxReader::Body::add(const Body& other, double times) {
 // `body` as visit() has it.
 OnnxReader::Values OnnxReader::run(const OnnxGraph& graph, Scope& scope, Body* body,
                                    const Attributes& outer, int depth) {
-  if (depth > kMaxDepth) fail(0, fmt::format("bodies nested deeper than {}", kMaxDepth));
+  if (depth > kMaxBodyDepth) fail(0, fmt::format("bodies nested deeper than {}", kMaxBodyDepth));
   enter(graph, scope);
   for (const std::size_t i : order_of(graph.nodes, scope))
     visit(graph.nodes[i], scope, body, outer, depth);
@@ -347,7 +347,8 @@ OnnxReader::Attributes OnnxReader::attributes_of_call(const OnnxFunction& functi
 void OnnxReader::visit_function(const OnnxFunction& function, const OnnxNode& node,
                                 const Values& inputs, Scope& scope, Body* body,
                                 const Attributes& outer, int depth) {
-  if (depth > kMaxDepth) fail(node.at, fmt::format("functions nested deeper than {}", kMaxDepth));
+  if (depth > kMaxBodyDepth)
+    fail(node.at, fmt::format("functions nested deeper than {}", kMaxBodyDepth));
   Scope inner;
   for (std::size_t i = 0; i < function.inputs.size(); ++i)
     inner.names[function.inputs[i]] = i < inputs.size() ? inputs[i] : kNone;

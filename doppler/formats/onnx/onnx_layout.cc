@@ -403,41 +403,41 @@ void one_hot(OnnxOp& op) {
   op.set(0, op.input(2).type, std::move(out));
 }
 
-constexpr OnnxRuleEntry kRules[] = {{"Constant", constant},
-                                    {"ConstantOfShape", constant_of_shape},
-                                    {"Shape", shape_of},
-                                    {"Size", size_of},
-                                    {"Range", range},
-                                    {"Reshape", reshape},
-                                    {"Flatten", flatten},
-                                    {"Squeeze", squeeze},
-                                    {"Unsqueeze", unsqueeze},
-                                    {"Transpose", transpose},
-                                    {"Concat", concat},
-                                    {"QLinearConcat", qlinear_concat},
-                                    {"Split", split},
-                                    {"Slice", slice},
-                                    {"Gather", gather},
-                                    {"GatherBlockQuantized", gather_block_quantized},
-                                    {"GatherElements", gather_elements},
-                                    {"GatherND", gather_nd},
-                                    {"Scatter", scatter},
-                                    {"ScatterElements", scatter},
-                                    {"ScatterND", scatter},
-                                    {"TensorScatter", scatter},
-                                    {"Expand", expand},
-                                    {"Tile", tile},
-                                    {"Pad", pad},
-                                    {"CenterCropPad", center_crop_pad},
-                                    {"DepthToSpace", depth_to_space},
-                                    {"SpaceToDepth", depth_to_space},
-                                    {"OneHot", one_hot},
-                                    {{}, nullptr}};
+constexpr OnnxRuleEntry kOnnxLayoutRules[] = {{"Constant", constant},
+                                              {"ConstantOfShape", constant_of_shape},
+                                              {"Shape", shape_of},
+                                              {"Size", size_of},
+                                              {"Range", range},
+                                              {"Reshape", reshape},
+                                              {"Flatten", flatten},
+                                              {"Squeeze", squeeze},
+                                              {"Unsqueeze", unsqueeze},
+                                              {"Transpose", transpose},
+                                              {"Concat", concat},
+                                              {"QLinearConcat", qlinear_concat},
+                                              {"Split", split},
+                                              {"Slice", slice},
+                                              {"Gather", gather},
+                                              {"GatherBlockQuantized", gather_block_quantized},
+                                              {"GatherElements", gather_elements},
+                                              {"GatherND", gather_nd},
+                                              {"Scatter", scatter},
+                                              {"ScatterElements", scatter},
+                                              {"ScatterND", scatter},
+                                              {"TensorScatter", scatter},
+                                              {"Expand", expand},
+                                              {"Tile", tile},
+                                              {"Pad", pad},
+                                              {"CenterCropPad", center_crop_pad},
+                                              {"DepthToSpace", depth_to_space},
+                                              {"SpaceToDepth", depth_to_space},
+                                              {"OneHot", one_hot},
+                                              {{}, nullptr}};
 
 }  // namespace
 
 const OnnxRuleEntry* onnx_layout_rules() {
-  return kRules;
+  return kOnnxLayoutRules;
 }
 
 }  // namespace doppler::formats

@@ -12,11 +12,11 @@
 namespace doppler::formats {
 namespace {
 
-constexpr std::size_t kMaxRank = 64;
+constexpr std::size_t kMaxOnnxRank = 64;
 constexpr std::size_t kMaxList = 10'000'000;  // numbers in an attribute
 constexpr std::size_t kMaxNodes = 5'000'000;
 constexpr int kMaxGraphDepth = 16;
-constexpr double kMaxElements = 1e18;  // no tensor of any machine
+constexpr double kMaxOnnxElements = 1e18;  // no tensor of any machine
 
 // Names go into files and messages, which are UTF-8.
 std::string_view name_in(ProtobufReader& in) {
@@ -224,7 +224,7 @@ class OnnxParser {
     while (in.next()) {
       switch (in.field()) {
         case 1:
-          in.append_integers(tensor.dims, kMaxRank);
+          in.append_integers(tensor.dims, kMaxOnnxRank);
           break;
         case 2: {
           const std::optional<OnnxType> type = onnx_type(in.integer());
@@ -330,7 +330,7 @@ class OnnxParser {
       } else if (in.field() == 2) {
         indices = parse_tensor(in.message());
       } else if (in.field() == 3) {
-        in.append_integers(dims, kMaxRank);
+        in.append_integers(dims, kMaxOnnxRank);
       } else {
         in.skip();
       }
@@ -350,7 +350,7 @@ class OnnxParser {
       if (size < 0) in.fail("a tensor with a negative size");
       elements *= static_cast<double>(size);
     }
-    if (elements > kMaxElements) in.fail("a tensor of too many elements");
+    if (elements > kMaxOnnxElements) in.fail("a tensor of too many elements");
     return elements;
   }
 
@@ -414,7 +414,7 @@ class OnnxParser {
         }
       }
       shape.push_back(dimension);
-      if (shape.size() > kMaxRank) in.fail("a shape of too many dimensions");
+      if (shape.size() > kMaxOnnxRank) in.fail("a shape of too many dimensions");
     }
     return shape;
   }

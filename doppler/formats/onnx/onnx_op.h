@@ -17,6 +17,10 @@ namespace doppler::formats {
 
 using OnnxShape = std::vector<std::int64_t>;
 
+// A size as a factor of counts that may pass 2^63.
+inline double as_double(std::int64_t size) {
+  return static_cast<double>(size);
+}
 double onnx_elements(const OnnxShape& shape);
 // A size computed as a double, limited to what shapes may hold: no sum of them overflows.
 std::int64_t onnx_size(double size);

@@ -8,10 +8,6 @@
 namespace doppler::formats {
 namespace {
 
-double as_double(std::int64_t size) {
-  return static_cast<double>(size);
-}
-
 void top_k(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   if (x == nullptr) return;
@@ -321,51 +317,51 @@ void normalizer(OnnxOp& op) {
   op.flops = 3.0 * op.input(0).elements();
 }
 
-constexpr OnnxRuleEntry kRules[] = {{"TopK", top_k},
-                                    {"NonZero", non_zero},
-                                    {"Unique", unique},
-                                    {"Compress", compress},
-                                    {"NonMaxSuppression", non_max_suppression},
-                                    {"RoiAlign", roi_align},
-                                    {"MaxRoiPool", roi_align},
-                                    {"GridSample", grid_sample},
-                                    {"AffineGrid", affine_grid},
-                                    {"RandomNormal", random},
-                                    {"RandomUniform", random},
-                                    {"Multinomial", multinomial},
-                                    {"HannWindow", window},
-                                    {"HammingWindow", window},
-                                    {"BlackmanWindow", window},
-                                    {"DFT", dft},
-                                    {"STFT", stft},
-                                    {"MelWeightMatrix", mel_weight_matrix},
-                                    {"ReverseSequence", reverse_sequence},
-                                    {"Col2Im", col_to_image},
-                                    {"ZipMap", zip_map},
-                                    {"ArrayFeatureExtractor", array_feature_extractor},
-                                    {"LinearClassifier", classifier},
-                                    {"SVMClassifier", classifier},
-                                    {"TreeEnsembleClassifier", classifier},
-                                    {"LinearRegressor", regressor},
-                                    {"SVMRegressor", regressor},
-                                    {"TreeEnsembleRegressor", regressor},
-                                    {"LabelEncoder", label_encoder},
-                                    {"FeatureVectorizer", feature_vectorizer},
-                                    {"Normalizer", normalizer},
-                                    {"TreeEnsemble", tree_ensemble},
-                                    {"OneHotEncoder", one_hot_encoder},
-                                    {"CategoryMapper", label_encoder},
-                                    {"TfIdfVectorizer", tf_idf},
-                                    {"StringNormalizer", string_normalizer},
-                                    {"Adagrad", optimizer<6, 1>},
-                                    {"Momentum", optimizer<5, 1>},
-                                    {"Adam", optimizer<12, 2>},
-                                    {{}, nullptr}};
+constexpr OnnxRuleEntry kOnnxOtherRules[] = {{"TopK", top_k},
+                                             {"NonZero", non_zero},
+                                             {"Unique", unique},
+                                             {"Compress", compress},
+                                             {"NonMaxSuppression", non_max_suppression},
+                                             {"RoiAlign", roi_align},
+                                             {"MaxRoiPool", roi_align},
+                                             {"GridSample", grid_sample},
+                                             {"AffineGrid", affine_grid},
+                                             {"RandomNormal", random},
+                                             {"RandomUniform", random},
+                                             {"Multinomial", multinomial},
+                                             {"HannWindow", window},
+                                             {"HammingWindow", window},
+                                             {"BlackmanWindow", window},
+                                             {"DFT", dft},
+                                             {"STFT", stft},
+                                             {"MelWeightMatrix", mel_weight_matrix},
+                                             {"ReverseSequence", reverse_sequence},
+                                             {"Col2Im", col_to_image},
+                                             {"ZipMap", zip_map},
+                                             {"ArrayFeatureExtractor", array_feature_extractor},
+                                             {"LinearClassifier", classifier},
+                                             {"SVMClassifier", classifier},
+                                             {"TreeEnsembleClassifier", classifier},
+                                             {"LinearRegressor", regressor},
+                                             {"SVMRegressor", regressor},
+                                             {"TreeEnsembleRegressor", regressor},
+                                             {"LabelEncoder", label_encoder},
+                                             {"FeatureVectorizer", feature_vectorizer},
+                                             {"Normalizer", normalizer},
+                                             {"TreeEnsemble", tree_ensemble},
+                                             {"OneHotEncoder", one_hot_encoder},
+                                             {"CategoryMapper", label_encoder},
+                                             {"TfIdfVectorizer", tf_idf},
+                                             {"StringNormalizer", string_normalizer},
+                                             {"Adagrad", optimizer<6, 1>},
+                                             {"Momentum", optimizer<5, 1>},
+                                             {"Adam", optimizer<12, 2>},
+                                             {{}, nullptr}};
 
 }  // namespace
 
 const OnnxRuleEntry* onnx_other_rules() {
-  return kRules;
+  return kOnnxOtherRules;
 }
 
 }  // namespace doppler::formats

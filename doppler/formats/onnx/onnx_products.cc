@@ -8,10 +8,6 @@
 namespace doppler::formats {
 namespace {
 
-double as_double(std::int64_t size) {
-  return static_cast<double>(size);
-}
-
 void multiply(OnnxOp& op, std::size_t a_at, std::size_t b_at, OnnxType type) {
   if (op.shape(a_at) == nullptr || op.shape(b_at) == nullptr) return;
   OnnxShape a = *op.shape(a_at), b = *op.shape(b_at);
@@ -309,49 +305,50 @@ void determinant(OnnxOp& op) {
   op.set(0, op.input(0).type, OnnxShape(x->begin(), x->end() - 2));
 }
 
-constexpr OnnxRuleEntry kRules[] = {{"MatMul", mat_mul},
-                                    {"FusedMatMul", mat_mul},
-                                    {"TransposeMatMul", mat_mul},
-                                    {"MatMulInteger", mat_mul_integer},
-                                    {"MatMulIntegerToFloat", mat_mul_integer_to_float},
-                                    {"DynamicQuantizeMatMul", mat_mul_integer_to_float},
-                                    {"QLinearMatMul", qlinear_mat_mul},
-                                    {"MatMulNBits", mat_mul_nbits},
-                                    {"MatMulBnb4", mat_mul_nbits},
-                                    {"Gemm", gemm},
-                                    {"FusedGemm", gemm},
-                                    {"GemmFloat8", gemm},
-                                    {"QGemm", qgemm},
-                                    {"MoE", moe},
-                                    {"QMoE", qmoe},
-                                    {"Einsum", einsum},
-                                    {"Attention", attention},
-                                    {"QAttention", attention_with_projection},
-                                    {"MultiHeadAttention", multi_head_attention},
-                                    {"GroupQueryAttention", multi_head_attention},
-                                    {"DecoderMaskedMultiHeadAttention", multi_head_attention},
-                                    {"RotaryEmbedding", rotary},
-                                    {"ReduceSum", reduce<1>},
-                                    {"ReduceMean", reduce<1>},
-                                    {"ReduceMax", reduce<1>},
-                                    {"ReduceMin", reduce<1>},
-                                    {"ReduceProd", reduce<1>},
-                                    {"ReduceL1", reduce<2>},
-                                    {"ReduceL2", reduce<2>},
-                                    {"ReduceLogSum", reduce<1>},
-                                    {"ReduceLogSumExp", reduce<2>},
-                                    {"ReduceSumSquare", reduce<2>},
-                                    {"ArgMax", arg},
-                                    {"ArgMin", arg},
-                                    {"SoftmaxCrossEntropyLoss", loss},
-                                    {"NegativeLogLikelihoodLoss", loss},
-                                    {"Det", determinant},
-                                    {{}, nullptr}};
+constexpr OnnxRuleEntry kOnnxProductRules[] = {
+    {"MatMul", mat_mul},
+    {"FusedMatMul", mat_mul},
+    {"TransposeMatMul", mat_mul},
+    {"MatMulInteger", mat_mul_integer},
+    {"MatMulIntegerToFloat", mat_mul_integer_to_float},
+    {"DynamicQuantizeMatMul", mat_mul_integer_to_float},
+    {"QLinearMatMul", qlinear_mat_mul},
+    {"MatMulNBits", mat_mul_nbits},
+    {"MatMulBnb4", mat_mul_nbits},
+    {"Gemm", gemm},
+    {"FusedGemm", gemm},
+    {"GemmFloat8", gemm},
+    {"QGemm", qgemm},
+    {"MoE", moe},
+    {"QMoE", qmoe},
+    {"Einsum", einsum},
+    {"Attention", attention},
+    {"QAttention", attention_with_projection},
+    {"MultiHeadAttention", multi_head_attention},
+    {"GroupQueryAttention", multi_head_attention},
+    {"DecoderMaskedMultiHeadAttention", multi_head_attention},
+    {"RotaryEmbedding", rotary},
+    {"ReduceSum", reduce<1>},
+    {"ReduceMean", reduce<1>},
+    {"ReduceMax", reduce<1>},
+    {"ReduceMin", reduce<1>},
+    {"ReduceProd", reduce<1>},
+    {"ReduceL1", reduce<2>},
+    {"ReduceL2", reduce<2>},
+    {"ReduceLogSum", reduce<1>},
+    {"ReduceLogSumExp", reduce<2>},
+    {"ReduceSumSquare", reduce<2>},
+    {"ArgMax", arg},
+    {"ArgMin", arg},
+    {"SoftmaxCrossEntropyLoss", loss},
+    {"NegativeLogLikelihoodLoss", loss},
+    {"Det", determinant},
+    {{}, nullptr}};
 
 }  // namespace
 
 const OnnxRuleEntry* onnx_product_rules() {
-  return kRules;
+  return kOnnxProductRules;
 }
 
 }  // namespace doppler::formats

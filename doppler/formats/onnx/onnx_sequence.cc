@@ -159,23 +159,23 @@ void has_element(OnnxOp& op) {
   if (!op.has_input(0)) op.outputs.at(0).data = std::vector<double>{0.0};
 }
 
-constexpr OnnxRuleEntry kRules[] = {{"SequenceEmpty", sequence_empty},
-                                    {"SequenceConstruct", sequence_construct},
-                                    {"SequenceInsert", sequence_insert},
-                                    {"SequenceErase", sequence_erase},
-                                    {"SequenceAt", sequence_at},
-                                    {"SequenceLength", sequence_length},
-                                    {"SplitToSequence", split_to_sequence},
-                                    {"ConcatFromSequence", concat_from_sequence},
-                                    {"Optional", like_first},
-                                    {"OptionalGetElement", like_first},
-                                    {"OptionalHasElement", has_element},
-                                    {{}, nullptr}};
+constexpr OnnxRuleEntry kOnnxSequenceRules[] = {{"SequenceEmpty", sequence_empty},
+                                                {"SequenceConstruct", sequence_construct},
+                                                {"SequenceInsert", sequence_insert},
+                                                {"SequenceErase", sequence_erase},
+                                                {"SequenceAt", sequence_at},
+                                                {"SequenceLength", sequence_length},
+                                                {"SplitToSequence", split_to_sequence},
+                                                {"ConcatFromSequence", concat_from_sequence},
+                                                {"Optional", like_first},
+                                                {"OptionalGetElement", like_first},
+                                                {"OptionalHasElement", has_element},
+                                                {{}, nullptr}};
 
 }  // namespace
 
 const OnnxRuleEntry* onnx_sequence_rules() {
-  return kRules;
+  return kOnnxSequenceRules;
 }
 
 }  // namespace doppler::formats

@@ -20,14 +20,14 @@ namespace {
 constexpr double kSecondsPerUnit = 1e-3;
 constexpr std::size_t kMostOfAClass = device::Topology::kMaxDevices / 2;
 
-struct Layer {
+struct MsrLayer {
   std::string name, id;
   double cpu = 0.0, accelerator = 0.0, bytes = 0.0;
   bool on_accelerator = true, backward = false;
   std::optional<double> color;
   std::size_t at = 0;
 };
-struct Link {
+struct MsrLink {
   std::string from, to;
   double cost = 0.0;
   std::optional<double> bytes;
@@ -79,7 +79,7 @@ class MsrReader {
 
   void read_node() {
     if (layers_.size() == kMaxForeignNodes) reader_.fail("too many nodes");
-    Layer layer;
+    MsrLayer layer;
     bool has_accelerator = false, has_cpu = false;
     layer.at = reader_.value_position();
     read_object(reader_, [&](std::string_view key) {
@@ -114,7 +114,7 @@ class MsrReader {
 
   void read_edge() {
     if (links_.size() == kMaxForeignEdges) reader_.fail("too many edges");
-    Link link;
+    MsrLink link;
     link.at = reader_.value_position();
     read_object(reader_, [&](std::string_view key) {
       if (key == "sourceId") {
@@ -136,7 +136,7 @@ class MsrReader {
   // What a node takes up on its device stays there from start to end, as the benchmark counts it.
   void add_nodes() {
     std::map<double, std::vector<NodeId>> classes;
-    for (const Layer& layer : layers_) {
+    for (const MsrLayer& layer : layers_) {
       graph::NodeSpec spec{.name = layer.name.empty() ? "node" + layer.id : layer.name,
                            .op = layer.backward ? "backward" : "forward"};
       spec.times_by_kind.emplace_back("cpu", layer.cpu);
@@ -158,7 +158,7 @@ class MsrReader {
   // The benchmark's memory is that of nodes; on its own devices results take up none, and moving
   // one takes its cost. On others they have their size.
   void add_edges() {
-    for (const Link& link : links_) {
+    for (const MsrLink& link : links_) {
       tasks_.connect(node(link.from, link.at), node(link.to, link.at),
                      own_devices_ ? std::nullopt : link.bytes, link.cost);
     }
@@ -199,8 +199,8 @@ class MsrReader {
   TaskGraph tasks_;
   double memory_ = 0.0;
   std::size_t accelerators_ = 0, cpus_ = 0;
-  std::vector<Layer> layers_;
-  std::vector<Link> links_;
+  std::vector<MsrLayer> layers_;
+  std::vector<MsrLink> links_;
   std::map<std::string, NodeId> node_of_;
   std::size_t unsupported_ = 0;
   bool own_devices_;

@@ -21,7 +21,7 @@ namespace {
 constexpr double kSecondsPerMillisecond = 1e-3;
 constexpr std::string_view kSeparator = " -- ";
 
-struct Layer {
+struct PipedreamLayer {
   std::string op;
   double forward_seconds = 0.0, backward_seconds = 0.0;
   double activation_bytes = 0.0, parameter_bytes = 0.0;
@@ -41,9 +41,9 @@ class PipedreamReader {
       at = end + 1;
     }
     if (layers_.empty()) fail_at(0, "a profile without layers");
-    const bool training = std::any_of(layers_.begin(), layers_.end(), [](const Layer& layer) {
-      return layer.backward_seconds > 0.0;
-    });
+    const bool training =
+        std::any_of(layers_.begin(), layers_.end(),
+                    [](const PipedreamLayer& layer) { return layer.backward_seconds > 0.0; });
     add_layers(training);
     Imported imported{.graph = std::move(tasks_).build(file_stem(file_))};
     if (training) {
@@ -85,7 +85,7 @@ class PipedreamReader {
     if (names_.size() > kMaxForeignNodes) fail_at(at, "too many layers");
     const std::uint32_t number = names_.add(name).number;
     if (number >= layers_.size()) layers_.resize(number + 1);
-    Layer& layer = layers_[number];
+    PipedreamLayer& layer = layers_[number];
     if (!layer.op.empty()) fail_at(at, fmt::format("the layer '{}' stands twice", name));
     // "Conv2d(3, 64, …) -- forward_compute_time=…": the kind is what stands before the bracket.
     std::string_view description = rest.substr(0, costs);
@@ -141,7 +141,7 @@ class PipedreamReader {
                  layers_[v].at, {.bytes = layers_[v].activation_bytes});
     }
     for (std::uint32_t v = 0; training && v < count; ++v) {
-      const Layer& layer = layers_[v];
+      const PipedreamLayer& layer = layers_[v];
       const NodeId back = tasks_.add({.name = fmt::format("{}.backward", names_.name(v)),
                                       .op = layer.op + ".backward",
                                       .time = layer.backward_seconds},
@@ -175,7 +175,8 @@ class PipedreamReader {
   std::string_view text_;
   TaskGraph tasks_;
   NameIndex names_;
-  std::vector<Layer> layers_;  // by number of the name; one without an op was only named by edges
+  std::vector<PipedreamLayer>
+      layers_;  // by number of the name; one without an op was only named by edges
   std::vector<Edge> edges_;
 };
 

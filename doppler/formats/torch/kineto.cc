@@ -10,14 +10,13 @@
 
 #include "doppler/base/file.h"
 #include "doppler/base/name_index.h"
+#include "doppler/base/units.h"
 #include "doppler/formats/foreign_json.h"
 #include "doppler/formats/task_graph.h"
 #include "doppler/formats/torch/torch_ops.h"
 
 namespace doppler::formats {
 namespace {
-
-constexpr double kSecondsPerMicro = 1e-6;
 
 struct Event {
   std::string name, scope;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "doppler/base/file.h"
+#include "doppler/base/units.h"
 #include "doppler/formats/foreign_json.h"
 #include "doppler/formats/task_graph.h"
 #include "doppler/formats/torch/torch_calls.h"
@@ -17,8 +18,6 @@
 
 namespace doppler::formats {
 namespace {
-
-constexpr double kSecondsPerMicro = 1e-6;
 
 class PytorchTraceReader {
  public:

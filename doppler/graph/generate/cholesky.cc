@@ -19,16 +19,17 @@ constexpr double kTrsmWork = 1.0;
 constexpr double kSyrkWork = 1.0;
 constexpr double kGemmWork = 2.0;
 constexpr double kTileSize = 1.0;
-constexpr double kTimeNoise = 0.05;
+constexpr double kCholeskyTimeNoise = 0.05;
 
-std::size_t op_count(std::size_t tiles) {
+std::size_t cholesky_op_count(std::size_t tiles) {
   return tiles * (tiles + 1) * (tiles + 2) / 6;
 }
 
 std::size_t nearest_tiles(std::size_t nodes) {
   std::size_t tiles = 1;
-  while (op_count(tiles + 1) <= nodes) ++tiles;
-  return op_count(tiles + 1) - nodes < nodes - op_count(tiles) ? tiles + 1 : tiles;
+  while (cholesky_op_count(tiles + 1) <= nodes) ++tiles;
+  return cholesky_op_count(tiles + 1) - nodes < nodes - cholesky_op_count(tiles) ? tiles + 1
+                                                                                 : tiles;
 }
 
 }  // namespace
@@ -36,9 +37,9 @@ std::size_t nearest_tiles(std::size_t nodes) {
 Sketch sketch_cholesky(std::size_t nodes) {
   const std::size_t tiles = nearest_tiles(nodes);
   Sketch sketch;
-  sketch.time_noise = kTimeNoise;
-  sketch.nodes.reserve(op_count(tiles));
-  sketch.edges.reserve(op_count(tiles) * 3);
+  sketch.time_noise = kCholeskyTimeNoise;
+  sketch.nodes.reserve(cholesky_op_count(tiles));
+  sketch.edges.reserve(cholesky_op_count(tiles) * 3);
   constexpr std::uint32_t kUntouched = 0xffffffffu;
   std::vector<std::uint32_t> writer(tiles * tiles, kUntouched);  // of each tile so far
   const auto tile = [&](std::size_t i, std::size_t j) -> std::uint32_t& {

@@ -11,20 +11,20 @@ namespace {
 
 // Per point: a butterfly takes 10 operations for 2 complex points; a call sorts even from odd
 // points, taken as one operation each.
-constexpr double kSplitWork = 1.0;
+constexpr double kFftSplitWork = 1.0;
 constexpr double kButterflyWork = 5.0;
 constexpr double kBlockSize = 1.0;
-constexpr double kTimeNoise = 0.05;
+constexpr double kFftTimeNoise = 0.05;
 
-std::size_t op_count(std::size_t rounds) {
+std::size_t fft_op_count(std::size_t rounds) {
   const std::size_t leaves = std::size_t{1} << rounds;
   return 2 * leaves - 1 + leaves * rounds;
 }
 
 std::size_t nearest_rounds(std::size_t nodes) {
   std::size_t rounds = 0;
-  while (op_count(rounds + 1) <= nodes) ++rounds;
-  return op_count(rounds + 1) - nodes < nodes - op_count(rounds) ? rounds + 1 : rounds;
+  while (fft_op_count(rounds + 1) <= nodes) ++rounds;
+  return fft_op_count(rounds + 1) - nodes < nodes - fft_op_count(rounds) ? rounds + 1 : rounds;
 }
 
 }  // namespace
@@ -33,12 +33,12 @@ Sketch sketch_fft(std::size_t nodes) {
   const std::size_t rounds = nearest_rounds(nodes);
   const auto leaves = static_cast<std::uint32_t>(std::size_t{1} << rounds);
   Sketch sketch;
-  sketch.time_noise = kTimeNoise;
-  sketch.nodes.reserve(op_count(rounds));
-  sketch.edges.reserve(2 * op_count(rounds));
+  sketch.time_noise = kFftTimeNoise;
+  sketch.nodes.reserve(fft_op_count(rounds));
+  sketch.edges.reserve(2 * fft_op_count(rounds));
   // The calls are numbered as in a heap: call c makes the calls 2 c + 1 and 2 c + 2.
   for (std::uint32_t call = 0; call < 2 * leaves - 1; ++call) {
-    sketch.add(fmt::format("split.{}", call), "split", kSplitWork, kBlockSize);
+    sketch.add(fmt::format("split.{}", call), "split", kFftSplitWork, kBlockSize);
     if (call > 0) sketch.connect((call - 1) / 2, call);
   }
   std::uint32_t last_round = leaves - 1;  // the first leaf

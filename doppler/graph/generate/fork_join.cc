@@ -6,7 +6,7 @@
 namespace doppler::graph {
 namespace {
 
-constexpr double kSplitWork = 0.25;
+constexpr double kForkJoinSplitWork = 0.25;
 constexpr double kMapWork = 2.0;
 constexpr double kJoinWork = 0.5;
 constexpr std::uint32_t kMaxChain = 3;
@@ -21,7 +21,7 @@ Sketch sketch_fork_join(std::size_t nodes, Rng& rng) {
   const auto usual_width = std::clamp<std::uint32_t>(
       static_cast<std::uint32_t>(std::lround(std::sqrt(static_cast<double>(nodes)))), 2, kMaxWidth);
   // Each stage hangs on the join of the one before, which is its split.
-  std::uint32_t split = sketch.add_random("split", kSplitWork, rng);
+  std::uint32_t split = sketch.add_random("split", kForkJoinSplitWork, rng);
   while (sketch.nodes.size() < nodes) {
     const std::size_t left = nodes - sketch.nodes.size();
     std::size_t chain = 1 + rng.below(kMaxChain);

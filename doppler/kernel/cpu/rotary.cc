@@ -8,16 +8,18 @@
 #include "doppler/kernel/shape.h"
 
 namespace doppler::kernel::cpu {
-namespace {
 
-// The sizes of the dimensions before, at, and between the position and the last one.
-struct Rows {
+// The sizes of the dimensions before, at, and between the position and the last one. Has linkage:
+// the lambda of a template holds it.
+struct RotaryRows {
   std::int64_t outer = 1, positions = 1, inner = 1, half = 0;
 };
 
-Rows rows_of(const Rotary& rotary) {
+namespace {
+
+RotaryRows rows_of(const Rotary& rotary) {
   const Shape& shape = rotary.outputs[0];
-  Rows rows;
+  RotaryRows rows;
   for (std::size_t d = 0; d < rotary.position; ++d) rows.outer *= shape[d];
   rows.positions = shape[rotary.position];
   for (std::size_t d = rotary.position + 1; d + 1 < shape.size(); ++d) rows.inner *= shape[d];
@@ -40,7 +42,7 @@ template <class T>
 std::unique_ptr<Runnable<T>> bind_rotary(const KernelCall& call) {
   if (call.name != "rotary") return nullptr;
   const Rotary rotary = parse_call(call, parse_rotary);
-  const Rows rows = rows_of(rotary);
+  const RotaryRows rows = rows_of(rotary);
   std::vector<double> frequencies(static_cast<std::size_t>(rows.half));
   for (std::size_t i = 0; i < frequencies.size(); ++i) {
     frequencies[i] =

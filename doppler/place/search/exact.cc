@@ -28,7 +28,7 @@ namespace {
 using cost::kInfinity;
 using schedule::Placement;
 
-constexpr std::size_t kMostNodes = kMostRuleNodes;
+constexpr std::size_t kMostExactNodes = kMostRuleNodes;
 constexpr std::size_t kMostDevices = 64;
 // Bounds are sums in another order than the simulator's, so what is shorter by less than this share
 // is taken for equal.
@@ -276,7 +276,8 @@ class Exact final : public Placer {
     SearchBudget budget(request.max_evaluations, request.stop);
     start_from_heuristics(problem, request, incumbent);
     PlaceResult result;
-    const bool small = problem.node_count() <= kMostNodes && problem.device_count() <= kMostDevices;
+    const bool small =
+        problem.node_count() <= kMostExactNodes && problem.device_count() <= kMostDevices;
     if (small) {
       climb(problem, budget, incumbent);
       const double proved = AssignmentSearch(problem, request, budget, incumbent).run();
@@ -292,7 +293,7 @@ class Exact final : public Placer {
       result.note = fmt::format(
           "too large to search ({} nodes and {} devices; at most {} and {}): the best of the "
           "one-pass methods",
-          problem.node_count(), problem.device_count(), kMostNodes, kMostDevices);
+          problem.node_count(), problem.device_count(), kMostExactNodes, kMostDevices);
     }
     if (!incumbent.found()) fail(problem, request, small && !budget.spent());
     result.placement = incumbent.placement();

@@ -10,7 +10,7 @@
 namespace doppler::policy {
 namespace {
 
-constexpr std::array<std::string_view, kNodeFeatures> kNames = {
+constexpr std::array<std::string_view, kNodeFeatures> kNodeFeatureNames = {
     "compute",         "b-level",      "t-level",       "slack",
     "traffic in",      "traffic out",  "traffic share", "inputs",
     "consumers",       "depth",        "parallelism",   "devices",
@@ -47,7 +47,7 @@ Csr<std::uint32_t> turned(const Csr<std::uint32_t>& rows) {
 }  // namespace
 
 std::string_view node_feature_name(std::size_t feature) {
-  return kNames[feature];
+  return kNodeFeatureNames[feature];
 }
 
 NodeFeatures::NodeFeatures(const cost::Problem& problem)

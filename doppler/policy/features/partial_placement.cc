@@ -20,12 +20,13 @@ namespace {
 constexpr std::uint32_t kNoMeta = 0xffffffffu;
 constexpr std::size_t kLogs = 8;  // features of a device that are logarithms
 
-constexpr std::array<std::string_view, kChoiceFeatures> kNames = {
+constexpr std::array<std::string_view, kChoiceFeatures> kChoiceFeatureNames = {
     "start",       "end",           "ends first", "free",
     "arrival",     "idle before",   "load",       "moved",
     "inputs near", "siblings near", "compute",    "same meta-op",
     "room",        "links",         "progress",   "start behind traffic"};
-static_assert(kNames[kEndsLater] == "end" && kNames[kSiblingsNear] == "siblings near");
+static_assert(kChoiceFeatureNames[kEndsLater] == "end" &&
+              kChoiceFeatureNames[kSiblingsNear] == "siblings near");
 
 // log(1 + x) for x >= 0 to about 1e-4, without a call: the features of all devices at once.
 DOPPLER_WIDE_CLONES void log1p_roughly(std::span<float> values) {
@@ -44,18 +45,18 @@ DOPPLER_WIDE_CLONES void log1p_roughly(std::span<float> values) {
 }  // namespace
 
 std::string_view choice_feature_name(std::size_t feature) {
-  return kNames[feature];
+  return kChoiceFeatureNames[feature];
 }
 
 FeatureSet feature_set(std::span<const std::string> names) {
   FeatureSet set;
   for (const std::string& name : names) {
-    const auto found = std::find(kNames.begin(), kNames.end(), name);
-    if (found == kNames.end()) {
-      throw ParameterError(
-          fmt::format("there is no feature '{}'; there are: {}", name, fmt::join(kNames, ", ")));
+    const auto found = std::find(kChoiceFeatureNames.begin(), kChoiceFeatureNames.end(), name);
+    if (found == kChoiceFeatureNames.end()) {
+      throw ParameterError(fmt::format("there is no feature '{}'; there are: {}", name,
+                                       fmt::join(kChoiceFeatureNames, ", ")));
     }
-    set.set(static_cast<std::size_t>(found - kNames.begin()));
+    set.set(static_cast<std::size_t>(found - kChoiceFeatureNames.begin()));
   }
   return set;
 }

@@ -11,8 +11,9 @@ namespace doppler::render {
 namespace {
 
 // In pixels.
-constexpr double kBar = 16.0, kGroupGap = 26.0, kNameGap = 14.0, kHeight = 230.0;
-constexpr double kLeft = 68.0, kRight = 20.0, kTop = 40.0, kBottom = 34.0;
+constexpr double kBar = 16.0, kGroupGap = 26.0, kNameGap = 14.0, kBarChartHeight = 230.0;
+constexpr double kBarChartLeft = 68.0, kBarChartRight = 20.0, kBarChartTop = 40.0,
+                 kBarChartBottom = 34.0;
 constexpr double kAbove = 0.06;  // of the largest bar: room above it
 
 double most_of(const BarChart& chart) {
@@ -48,9 +49,9 @@ double panel_width(const BarChart& chart, const BarPanel& panel) {
   return group_width(chart) * static_cast<double>(std::max<std::size_t>(1, panel.groups.size()));
 }
 
-class PanelDrawing {
+class BarPanelDrawing {
  public:
-  PanelDrawing(const BarChart& chart, const BarPanel& panel, double most)
+  BarPanelDrawing(const BarChart& chart, const BarPanel& panel, double most)
       : chart_(chart),
         panel_(panel),
         most_(most),
@@ -72,7 +73,7 @@ class PanelDrawing {
             left + 0.5 * (group_width(chart_) - bars_width(chart_)) + kBar * static_cast<double>(s),
             s, panel_.groups[g].bars[s]);
       }
-      svg_text(svg, left + 0.5 * group_width(chart_), kHeight + 20, "middle",
+      svg_text(svg, left + 0.5 * group_width(chart_), kBarChartHeight + 20, "middle",
                panel_.groups[g].name);
     }
     if (std::isfinite(chart_.line)) {
@@ -81,13 +82,14 @@ class PanelDrawing {
                       height(chart_.line), width);
     }
     svg += fmt::format("<path d=\"M0 0V{1}H{0:.1f}\" fill=\"none\" stroke=\"#555\"/>\n", width,
-                       kHeight);
-    svg_text(svg, 0, 0, "middle", chart_.y_label,
-             fmt::format(" transform=\"translate({} {}) rotate(-90)\"", -50, 0.5 * kHeight));
+                       kBarChartHeight);
+    svg_text(
+        svg, 0, 0, "middle", chart_.y_label,
+        fmt::format(" transform=\"translate({} {}) rotate(-90)\"", -50, 0.5 * kBarChartHeight));
   }
 
  private:
-  double height(double value) const { return kHeight * (1.0 - axis_.place(value)); }
+  double height(double value) const { return kBarChartHeight * (1.0 - axis_.place(value)); }
 
   void draw_bar(std::string& svg, double x, std::size_t series, const Bar& bar) const {
     const double middle = x + 0.5 * kBar;
@@ -96,12 +98,12 @@ class PanelDrawing {
       const double top = height(std::min(bar.value, chart_.most));
       svg += fmt::format(
           "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\"/>\n",
-          x + 1, top, kBar - 2, kHeight - top, svg_colour(series));
+          x + 1, top, kBar - 2, kBarChartHeight - top, svg_colour(series));
       if (cut) {
         svg_text(svg, 0, 0, "start", fmt::format("{:.3g}", bar.value),
                  fmt::format(" font-size=\"11\" fill=\"#fff\" transform=\"translate({:.1f} {:.1f}) "
                              "rotate(90)\"",
-                             middle - 4, kHeight - 34));
+                             middle - 4, kBarChartHeight - 34));
       } else if (bar.high > bar.low) {
         const double low = height(bar.low), high = height(std::min(bar.high, most_));
         svg += fmt::format(
@@ -135,18 +137,18 @@ std::string bar_chart_svg(const BarChart& chart) {
   const std::size_t columns = std::min(count, std::max<std::size_t>(1, chart.columns));
   double widest = columns == 1 ? 480.0 : 300.0;  // room for the legend
   for (const BarPanel& panel : chart.panels) {
-    widest = std::max(widest, kLeft + panel_width(chart, panel) + kRight);
+    widest = std::max(widest, kBarChartLeft + panel_width(chart, panel) + kBarChartRight);
   }
   const double width = widest * static_cast<double>(columns);
-  const double panel_height = kTop + kHeight + kBottom;
+  const double panel_height = kBarChartTop + kBarChartHeight + kBarChartBottom;
   const double panels_height = panel_height * static_cast<double>((count + columns - 1) / columns);
   const double most = most_of(chart);
   std::string body;
   for (std::size_t p = 0; p < chart.panels.size(); ++p) {
     body += fmt::format("<g transform=\"translate({:.1f} {:.1f})\">\n",
-                        widest * static_cast<double>(p % columns) + kLeft,
-                        panel_height * static_cast<double>(p / columns) + kTop);
-    PanelDrawing(chart, chart.panels[p], most).draw(body);
+                        widest * static_cast<double>(p % columns) + kBarChartLeft,
+                        panel_height * static_cast<double>(p / columns) + kBarChartTop);
+    BarPanelDrawing(chart, chart.panels[p], most).draw(body);
     body += "</g>\n";
   }
   std::vector<std::string_view> colours;

@@ -10,30 +10,31 @@ namespace doppler::render {
 namespace {
 
 // In pixels.
-constexpr double kWidth = 760.0, kLeft = 66.0, kRight = 24.0, kTop = 44.0, kBottom = 44.0;
-constexpr double kCompute = 18.0, kReceive = 5.0, kRow = kCompute + kReceive + 6.0;
+constexpr double kGanttWidth = 760.0, kGanttLeft = 66.0, kGanttRight = 24.0, kGanttTop = 44.0,
+                 kGanttBottom = 44.0;
+constexpr double kCompute = 18.0, kReceive = 5.0, kGanttRow = kCompute + kReceive + 6.0;
 constexpr double kLeastDrawn = 0.4;  // narrower than that nothing can be seen
 
 void draw_panel(std::string& svg, const GanttPanel& panel, const SvgAxis& axis, double factor,
                 const std::string& unit) {
   const cost::Problem& problem = *panel.problem;
   const schedule::Timeline& timeline = *panel.timeline;
-  const double height = kRow * static_cast<double>(problem.device_count());
+  const double height = kGanttRow * static_cast<double>(problem.device_count());
   svg_text(svg, 0, -14, "start", panel.title, " font-weight=\"600\"");
   for (const double tick : axis.ticks()) {
-    const double at = kWidth * axis.place(tick);
+    const double at = kGanttWidth * axis.place(tick);
     svg += fmt::format("<path d=\"M{:.1f} 0V{:.1f}\" stroke=\"#e4e4e4\"/>\n", at, height);
     svg_text(svg, at, height + 16, "middle", svg_tick_label(tick));
   }
-  svg_text(svg, kWidth, height + 34, "end", unit);
+  svg_text(svg, kGanttWidth, height + 34, "end", unit);
   for (std::size_t d = 0; d < problem.device_count(); ++d) {
-    svg_text(svg, -8, kRow * static_cast<double>(d) + 14, "end",
+    svg_text(svg, -8, kGanttRow * static_cast<double>(d) + 14, "end",
              problem.topology().device(DeviceId::of(d)).name);
   }
   const auto rectangle = [&](double start, double end, double top, double thickness,
                              std::string_view colour, double opacity, const std::string& label) {
-    const double left = kWidth * axis.place(factor * start);
-    const double width = kWidth * axis.place(factor * end) - left;
+    const double left = kGanttWidth * axis.place(factor * start);
+    const double width = kGanttWidth * axis.place(factor * end) - left;
     if (width < kLeastDrawn) return;
     svg += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{}\" fill=\"{}\" "
@@ -49,11 +50,11 @@ void draw_panel(std::string& svg, const GanttPanel& panel, const SvgAxis& axis, 
   for (const NodeId node : order) {
     const std::size_t d = timeline.device[node.index()].index();
     const schedule::NodeRun& run = timeline.nodes[node.index()];
-    rectangle(run.start, run.end, kRow * static_cast<double>(d), kCompute, svg_colour(d),
+    rectangle(run.start, run.end, kGanttRow * static_cast<double>(d), kCompute, svg_colour(d),
               drawn[d]++ % 2 == 0 ? 1.0 : 0.7, std::string(problem.graph().node_name(node)));
   }
   for (const schedule::TransferRun& run : timeline.transfers) {
-    rectangle(run.start, run.end, kRow * static_cast<double>(run.to.index()) + kCompute + 1.5,
+    rectangle(run.start, run.end, kGanttRow * static_cast<double>(run.to.index()) + kCompute + 1.5,
               kReceive, svg_colour(run.from.index()), 0.8,
               std::string(problem.graph().tensor_name(run.tensor)));
   }
@@ -65,7 +66,8 @@ std::string gantt_svg(const std::vector<GanttPanel>& panels) {
   double longest = 0.0, height = 0.0;
   for (const GanttPanel& panel : panels) {
     longest = std::max(longest, panel.timeline->makespan);
-    height += kTop + kRow * static_cast<double>(panel.problem->device_count()) + kBottom;
+    height +=
+        kGanttTop + kGanttRow * static_cast<double>(panel.problem->device_count()) + kGanttBottom;
   }
   const bool seconds = !panels.empty() && panels.front().problem->time_unit() == "s";
   const double factor = seconds ? 1e3 : 1.0;
@@ -73,13 +75,14 @@ std::string gantt_svg(const std::vector<GanttPanel>& panels) {
                            : panels.empty() ? ""
                                             : panels.front().problem->time_unit();
   const SvgAxis axis(0.0, longest > 0.0 ? factor * longest : 1.0, Scale::kLinear, 0.0);
-  std::string svg = svg_open(kLeft + kWidth + kRight, std::max(height, 1.0));
+  std::string svg = svg_open(kGanttLeft + kGanttWidth + kGanttRight, std::max(height, 1.0));
   double top = 0.0;
   for (const GanttPanel& panel : panels) {
-    svg += fmt::format("<g transform=\"translate({} {:.1f})\">\n", kLeft, top + kTop);
+    svg += fmt::format("<g transform=\"translate({} {:.1f})\">\n", kGanttLeft, top + kGanttTop);
     draw_panel(svg, panel, axis, factor, unit);
     svg += "</g>\n";
-    top += kTop + kRow * static_cast<double>(panel.problem->device_count()) + kBottom;
+    top +=
+        kGanttTop + kGanttRow * static_cast<double>(panel.problem->device_count()) + kGanttBottom;
   }
   return svg + "</svg>\n";
 }

@@ -12,19 +12,20 @@ namespace doppler::render {
 namespace {
 
 // In pixels.
-constexpr double kWidth = 820.0, kSide = 20.0, kTop = 40.0, kBottom = 16.0;
-constexpr double kRow = 15.0, kLeastHeight = 120.0;
+constexpr double kPictureWidth = 820.0, kPictureSide = 20.0, kPictureTop = 40.0,
+                 kPictureBottom = 16.0;
+constexpr double kPictureRow = 15.0, kLeastHeight = 120.0;
 constexpr double kLeastRadius = 2.6, kMostRadius = 6.5;
 constexpr int kSweeps = 8;  // of the ordering within levels
 
-struct Layout {
+struct PictureLayout {
   std::vector<double> x, y;  // by node
   double height = kLeastHeight;
 };
 
 // Within its level every node goes to the mean place of its neighbours, a few times from both ends
 // (the barycentre heuristic of layered drawings).
-Layout layout_of(const graph::Graph& graph) {
+PictureLayout layout_of(const graph::Graph& graph) {
   const graph::Levels levels = graph::compute_levels(graph);
   std::vector<std::vector<NodeId>> neighbours[2];  // producers, consumers
   for (auto& side : neighbours) side.resize(graph.node_count());
@@ -64,9 +65,9 @@ Layout layout_of(const graph::Graph& graph) {
       spread(level);
     }
   }
-  Layout layout{.x = std::vector<double>(graph.node_count()), .y = at};
-  layout.height = std::max(kLeastHeight, kRow * static_cast<double>(levels.width()));
-  const double step = kWidth / static_cast<double>(std::max<std::size_t>(1, levels.depth()));
+  PictureLayout layout{.x = std::vector<double>(graph.node_count()), .y = at};
+  layout.height = std::max(kLeastHeight, kPictureRow * static_cast<double>(levels.width()));
+  const double step = kPictureWidth / static_cast<double>(std::max<std::size_t>(1, levels.depth()));
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     layout.x[v] = step * (static_cast<double>(levels.of_node[v]) + 0.5);
     layout.y[v] *= layout.height;
@@ -74,7 +75,7 @@ Layout layout_of(const graph::Graph& graph) {
   return layout;
 }
 
-void draw_panel(std::string& svg, const GraphPanel& panel, const Layout& layout) {
+void draw_panel(std::string& svg, const GraphPanel& panel, const PictureLayout& layout) {
   const cost::Problem& problem = *panel.problem;
   const graph::Graph& graph = problem.graph();
   const std::vector<DeviceId>& device = panel.placement->device;
@@ -115,13 +116,14 @@ std::string graph_picture_svg(const std::vector<GraphPanel>& panels) {
   std::string body;
   double top = 0.0;
   for (const GraphPanel& panel : panels) {
-    const Layout layout = layout_of(panel.problem->graph());
-    body += fmt::format("<g transform=\"translate({} {:.1f})\">\n", kSide, top + kTop);
+    const PictureLayout layout = layout_of(panel.problem->graph());
+    body +=
+        fmt::format("<g transform=\"translate({} {:.1f})\">\n", kPictureSide, top + kPictureTop);
     draw_panel(body, panel, layout);
     body += "</g>\n";
-    top += kTop + layout.height + kBottom;
+    top += kPictureTop + layout.height + kPictureBottom;
   }
-  const double width = kWidth + 2.0 * kSide;
+  const double width = kPictureWidth + 2.0 * kPictureSide;
   if (!panels.empty()) {
     const cost::Problem& problem = *panels.front().problem;
     std::vector<std::string> names;

@@ -13,7 +13,7 @@ namespace {
 
 // In pixels.
 constexpr double kCellWidth = 92.0, kCellHeight = 34.0;
-constexpr double kTop = 84.0, kBottom = 20.0, kRight = 24.0, kLeastLeft = 40.0;
+constexpr double kHeatMapTop = 84.0, kHeatMapBottom = 20.0, kHeatMapRight = 24.0, kLeastLeft = 40.0;
 
 using Colour = std::array<double, 3>;
 constexpr Colour kLow{44, 113, 178}, kWhite{255, 255, 255}, kHigh{222, 120, 30};
@@ -25,7 +25,7 @@ double left_of(const HeatMap& map) {
 }
 
 double width_of(const HeatMap& map) {
-  return left_of(map) + kCellWidth * static_cast<double>(map.columns.size()) + kRight;
+  return left_of(map) + kCellWidth * static_cast<double>(map.columns.size()) + kHeatMapRight;
 }
 
 // From 0 at the middle to 1 at an end, in proportion to the logarithm where that exists.
@@ -78,11 +78,13 @@ std::string heat_maps_svg(const std::vector<HeatMap>& maps) {
   double width = 0.0, height = 0.0;
   std::string body;
   for (const HeatMap& map : maps) {
-    body += fmt::format("<g transform=\"translate({:.1f} {})\">\n", width + left_of(map), kTop);
+    body +=
+        fmt::format("<g transform=\"translate({:.1f} {})\">\n", width + left_of(map), kHeatMapTop);
     draw(body, map);
     body += "</g>\n";
     width += width_of(map);
-    height = std::max(height, kTop + kCellHeight * static_cast<double>(map.rows.size()) + kBottom);
+    height = std::max(
+        height, kHeatMapTop + kCellHeight * static_cast<double>(map.rows.size()) + kHeatMapBottom);
   }
   return svg_open(std::max(width, 1.0), std::max(height, 1.0)) + body + "</svg>\n";
 }

@@ -10,9 +10,10 @@ namespace doppler::render {
 namespace {
 
 // In pixels.
-constexpr double kWidth = 380.0, kHeight = 230.0;
-constexpr double kLeft = 72.0, kRight = 22.0, kTop = 40.0, kBottom = 56.0;
-constexpr double kMargin = 0.04;  // of the range, on both ends
+constexpr double kLineChartWidth = 380.0, kLineChartHeight = 230.0;
+constexpr double kLineChartLeft = 72.0, kLineChartRight = 22.0, kLineChartTop = 40.0,
+                 kLineChartBottom = 56.0;
+constexpr double kLineChartMargin = 0.04;  // of the range, on both ends
 
 struct Range {
   double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -23,34 +24,36 @@ struct Range {
     high = std::max(high, value);
   }
   SvgAxis axis(Scale scale) const {
-    return low <= high ? SvgAxis(low, high, scale, kMargin) : SvgAxis(1.0, 1.0, scale, kMargin);
+    return low <= high ? SvgAxis(low, high, scale, kLineChartMargin)
+                       : SvgAxis(1.0, 1.0, scale, kLineChartMargin);
   }
 };
 
-class PanelDrawing {
+class LinePanelDrawing {
  public:
-  PanelDrawing(const LineChart& chart, const LinePanel& panel)
+  LinePanelDrawing(const LineChart& chart, const LinePanel& panel)
       : chart_(chart), panel_(panel), x_(x_axis()), y_(y_axis()) {}
 
   void draw(std::string& svg) const {
-    svg_text(svg, 0.5 * kWidth, -14, "middle", panel_.title, " font-weight=\"600\"");
+    svg_text(svg, 0.5 * kLineChartWidth, -14, "middle", panel_.title, " font-weight=\"600\"");
     for (const double tick : x_.ticks()) {
-      const double at = kWidth * x_.place(tick);
-      svg += fmt::format("<path d=\"M{:.1f} 0V{}\" stroke=\"#e9e9e9\"/>\n", at, kHeight);
-      svg_text(svg, at, kHeight + 18, "middle", svg_tick_label(tick));
+      const double at = kLineChartWidth * x_.place(tick);
+      svg += fmt::format("<path d=\"M{:.1f} 0V{}\" stroke=\"#e9e9e9\"/>\n", at, kLineChartHeight);
+      svg_text(svg, at, kLineChartHeight + 18, "middle", svg_tick_label(tick));
     }
     for (const double tick : y_.ticks()) {
-      const double at = kHeight * (1.0 - y_.place(tick));
-      svg += fmt::format("<path d=\"M0 {:.1f}H{}\" stroke=\"#e9e9e9\"/>\n", at, kWidth);
+      const double at = kLineChartHeight * (1.0 - y_.place(tick));
+      svg += fmt::format("<path d=\"M0 {:.1f}H{}\" stroke=\"#e9e9e9\"/>\n", at, kLineChartWidth);
       svg_text(svg, -8, at + 4, "end", svg_tick_label(tick));
     }
-    svg +=
-        fmt::format("<path d=\"M0 0V{1}H{0}\" fill=\"none\" stroke=\"#555\"/>\n", kWidth, kHeight);
+    svg += fmt::format("<path d=\"M0 0V{1}H{0}\" fill=\"none\" stroke=\"#555\"/>\n",
+                       kLineChartWidth, kLineChartHeight);
     for (const Line& line : panel_.lines) draw_band(svg, line);
     for (const Line& line : panel_.lines) draw_line(svg, line);
-    svg_text(svg, 0.5 * kWidth, kHeight + 40, "middle", chart_.x_label);
-    svg_text(svg, 0, 0, "middle", chart_.y_label,
-             fmt::format(" transform=\"translate({} {}) rotate(-90)\"", -54, 0.5 * kHeight));
+    svg_text(svg, 0.5 * kLineChartWidth, kLineChartHeight + 40, "middle", chart_.x_label);
+    svg_text(
+        svg, 0, 0, "middle", chart_.y_label,
+        fmt::format(" transform=\"translate({} {}) rotate(-90)\"", -54, 0.5 * kLineChartHeight));
   }
 
  private:
@@ -81,8 +84,8 @@ class PanelDrawing {
     for (std::size_t i = 0; i < std::min(xs.size(), ys.size()); ++i) {
       const double x = x_.place(xs[i]), y = y_.place(ys[i]);
       if (inside(x) && inside(y)) {
-        found.back() += fmt::format("{}{:.1f},{:.1f}", found.back().empty() ? "" : " ", kWidth * x,
-                                    kHeight * (1.0 - y));
+        found.back() += fmt::format("{}{:.1f},{:.1f}", found.back().empty() ? "" : " ",
+                                    kLineChartWidth * x, kLineChartHeight * (1.0 - y));
       } else if (!found.back().empty()) {
         found.emplace_back();
       }
@@ -113,8 +116,9 @@ class PanelDrawing {
     for (std::size_t i = 0; i < std::min(line.x.size(), line.y.size()); ++i) {
       const double x = x_.place(line.x[i]), y = y_.place(line.y[i]);
       if (!inside(x) || !inside(y)) continue;
-      svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\"/>\n",
-                         kWidth * x, kHeight * (1.0 - y), svg_colour(line.series));
+      svg +=
+          fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.5\" fill=\"{}\"/>\n",
+                      kLineChartWidth * x, kLineChartHeight * (1.0 - y), svg_colour(line.series));
     }
   }
 
@@ -126,7 +130,8 @@ class PanelDrawing {
 }  // namespace
 
 std::string line_chart_svg(const LineChart& chart) {
-  constexpr double kPanelWidth = kLeft + kWidth + kRight, kPanelHeight = kTop + kHeight + kBottom;
+  constexpr double kPanelWidth = kLineChartLeft + kLineChartWidth + kLineChartRight,
+                   kPanelHeight = kLineChartTop + kLineChartHeight + kLineChartBottom;
   const std::size_t count = std::max<std::size_t>(1, chart.panels.size());
   const std::size_t columns = std::min(count, std::max<std::size_t>(1, chart.columns));
   const double width = kPanelWidth * static_cast<double>(columns);
@@ -134,9 +139,9 @@ std::string line_chart_svg(const LineChart& chart) {
   std::string body;
   for (std::size_t p = 0; p < chart.panels.size(); ++p) {
     body += fmt::format("<g transform=\"translate({} {})\">\n",
-                        kPanelWidth * static_cast<double>(p % columns) + kLeft,
-                        kPanelHeight * static_cast<double>(p / columns) + kTop);
-    PanelDrawing(chart, chart.panels[p]).draw(body);
+                        kPanelWidth * static_cast<double>(p % columns) + kLineChartLeft,
+                        kPanelHeight * static_cast<double>(p / columns) + kLineChartTop);
+    LinePanelDrawing(chart, chart.panels[p]).draw(body);
     body += "</g>\n";
   }
   std::vector<std::string_view> colours;

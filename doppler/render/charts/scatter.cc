@@ -15,9 +15,10 @@ namespace {
 
 // In pixels.
 constexpr double kPlot = 380.0;  // side of the square that points are drawn in
-constexpr double kLeft = 74.0, kRight = 26.0, kTop = 44.0, kBottom = 58.0;
+constexpr double kScatterLeft = 74.0, kScatterRight = 26.0, kScatterTop = 44.0,
+                 kScatterBottom = 58.0;
 constexpr double kLegend = 40.0;
-constexpr double kMargin = 0.05;  // of the range, on both ends
+constexpr double kScatterMargin = 0.05;  // of the range, on both ends
 
 constexpr double kLogarithmicFrom = 3.0;  // largest over smallest
 
@@ -33,7 +34,7 @@ SvgAxis axis_of(const std::vector<ScatterPoint>& points) {
   }
   if (!(low <= high)) low = high = 1.0;
   const bool logarithmic = low > 0.0 && high > kLogarithmicFrom * low;
-  return SvgAxis(low, high, logarithmic ? Scale::kLogarithmic : Scale::kLinear, kMargin);
+  return SvgAxis(low, high, logarithmic ? Scale::kLogarithmic : Scale::kLinear, kScatterMargin);
 }
 
 // As in kSvgColours, but for grey, which is for what comes second.
@@ -72,16 +73,16 @@ void draw_points(std::string& svg, const SvgAxis& axis, const std::vector<Scatte
 }  // namespace
 
 std::string scatter_svg(const Scatter& scatter) {
-  constexpr double kPanelWidth = kLeft + kPlot + kRight;
+  constexpr double kPanelWidth = kScatterLeft + kPlot + kScatterRight;
   const double width =
       kPanelWidth * static_cast<double>(std::max<std::size_t>(1, scatter.panels.size()));
-  const double height = kTop + kPlot + kBottom + kLegend;
+  const double height = kScatterTop + kPlot + kScatterBottom + kLegend;
   std::string svg = svg_open(width, height);
   for (std::size_t p = 0; p < scatter.panels.size(); ++p) {
     const ScatterPanel& panel = scatter.panels[p];
     const SvgAxis axis = axis_of(panel.points);
     svg += fmt::format("<g transform=\"translate({} {})\">\n",
-                       kPanelWidth * static_cast<double>(p) + kLeft, kTop);
+                       kPanelWidth * static_cast<double>(p) + kScatterLeft, kScatterTop);
     svg_text(svg, 0.5 * kPlot, -16, "middle", panel.title, " font-weight=\"600\"");
     draw_axes(svg, axis);
     for (std::size_t s = 0; s < scatter.series.size(); ++s) draw_points(svg, axis, panel.points, s);

@@ -8,7 +8,8 @@
 namespace doppler::render {
 namespace {
 
-constexpr double kMark = 20.0, kGap = 24.0, kLine = 20.0;  // of legends, in pixels
+constexpr double kLegendMark = 20.0, kLegendGap = 24.0,
+                 kLegendLine = 20.0;  // of legends, in pixels
 
 }  // namespace
 
@@ -69,22 +70,22 @@ double svg_legend(std::string& svg, const std::vector<std::string>& names,
   std::size_t first = 0;
   double top = y;
   while (first < names.size()) {
-    double length = kMark + svg_text_width(names[first]);
+    double length = kLegendMark + svg_text_width(names[first]);
     std::size_t end = first + 1;
     for (; end < names.size(); ++end) {
-      const double more = kGap + kMark + svg_text_width(names[end]);
-      if (length + more > width - 2.0 * kGap) break;
+      const double more = kLegendGap + kLegendMark + svg_text_width(names[end]);
+      if (length + more > width - 2.0 * kLegendGap) break;
       length += more;
     }
     double x = std::max(0.0, 0.5 * (width - length));
     for (std::size_t i = first; i < end; ++i) {
       svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\"/>\n", x + 5,
                          top - 4, colours[i]);
-      svg_text(svg, x + kMark, top, "start", names[i]);
-      x += kMark + svg_text_width(names[i]) + kGap;
+      svg_text(svg, x + kLegendMark, top, "start", names[i]);
+      x += kLegendMark + svg_text_width(names[i]) + kLegendGap;
     }
     first = end;
-    top += kLine;
+    top += kLegendLine;
   }
   return top - y;
 }

@@ -13,6 +13,7 @@ namespace doppler::render {
 namespace {
 
 #include "doppler/render/page/page_text.inc"
+#include "doppler/schedule/figures.h"
 
 // Where the data go, an empty object in the template.
 constexpr std::string_view kData = "<script id=\"data\" type=\"application/json\">";
@@ -57,7 +58,8 @@ class Graphs {
 
   void write(JsonWriter& json) const {
     json.key("graphs").begin_array();
-    for (const Entry& entry : graphs_) write_page_graph(json, *entry.graph, entry.drawn, detail_);
+    for (const Entry& entry : graphs_)
+      write_page_graph(json, *entry.graph, entry.drawn, detail_);
     json.end_array();
   }
 
@@ -81,16 +83,6 @@ void write_lines(JsonWriter& json, std::string_view key, std::string_view text) 
   json.end_array();
 }
 
-void write_distribution(JsonWriter& json, std::string_view name,
-                        const schedule::Distribution& distribution) {
-  json.key(name)
-      .begin_object(JsonLayout::kCompact)
-      .field("mean", distribution.mean)
-      .field("p95", distribution.p95)
-      .field("runs", distribution.runs)
-      .end_object();
-}
-
 void write_placement(JsonWriter& json, const PagePlacement& placement, const Graphs& graphs,
                      const RunDetail& detail) {
   const cost::Problem& problem = *placement.problem;
@@ -104,8 +96,8 @@ void write_placement(JsonWriter& json, const PagePlacement& placement, const Gra
       .field("time_unit", problem.time_unit())
       .field("bytes_moved", placement.figures.bytes_moved)
       .field("excess_bytes", placement.figures.excess_memory_bytes);
-  write_distribution(json, "robust", placement.figures.robust);
-  write_distribution(json, "any_order", placement.figures.any_order);
+  schedule::write_distribution(json, "robust", placement.figures.robust);
+  schedule::write_distribution(json, "any_order", placement.figures.any_order);
   json.key("bound")
       .begin_object(JsonLayout::kCompact)
       .field("name", placement.bound.name)

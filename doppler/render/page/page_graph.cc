@@ -11,7 +11,7 @@
 namespace doppler::render {
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffffu;
+constexpr std::uint32_t kNoItem = 0xffffffffu;
 
 // "first…last" of names that are too long: what tells long names apart is often at their end.
 std::string cut(std::string_view name, std::size_t bytes) {
@@ -90,10 +90,10 @@ PageGraph page_graph(const graph::Graph& graph, const GraphDetail& detail) {
   PageGraph drawn;
   drawn.grouping = groups.grouping;
   drawn.item_of.resize(graph.node_count());
-  std::vector<std::uint32_t> item(groups.names.size(), kNone);
+  std::vector<std::uint32_t> item(groups.names.size(), kNoItem);
   for (const NodeId node : graph.topological_order()) {
     const std::uint32_t group = groups.of_node[node.index()];
-    if (item[group] == kNone) {
+    if (item[group] == kNoItem) {
       item[group] = static_cast<std::uint32_t>(drawn.names.size());
       drawn.names.push_back(cut(groups.names[group], detail.name_bytes));
       drawn.first.push_back(node.value());

@@ -12,7 +12,7 @@
 namespace doppler::render {
 namespace {
 
-constexpr std::uint32_t kNone = ScopeGroups::kNone;
+constexpr std::uint32_t kNoGroup = ScopeGroups::kNone;
 
 // Layers are for an overview: of more of them nobody reads the names.
 constexpr std::size_t kMostLayers = 600;
@@ -38,13 +38,13 @@ PageGroups by_level(const graph::Graph& graph, std::size_t most) {
   return groups;
 }
 
-// The given groups, and levels for the nodes that are in none of them (kNone). REQUIRES: fewer
+// The given groups, and levels for the nodes that are in none of them (kNoGroup). REQUIRES: fewer
 // groups than `most`.
 PageGroups with_levels(const graph::Graph& graph, PageGroups groups, std::size_t most) {
   const std::size_t named = groups.names.size();
   const PageGroups levels = by_level(graph, most - named);
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
-    if (groups.of_node[v] == kNone) {
+    if (groups.of_node[v] == kNoGroup) {
       groups.of_node[v] = levels.of_node[v] + static_cast<std::uint32_t>(named);
     }
   }
@@ -60,7 +60,7 @@ PageGroups by_meta_op(const graph::Graph& graph, std::size_t most) {
                     .names = {graph.meta_op_names().begin(), graph.meta_op_names().end()}};
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     const auto meta = graph.meta_op(NodeId::of(v));
-    groups.of_node.push_back(meta ? meta->meta_op : kNone);
+    groups.of_node.push_back(meta ? meta->meta_op : kNoGroup);
   }
   return with_levels(graph, std::move(groups), most);
 }
@@ -76,7 +76,7 @@ PageGroups by_layer(const graph::Graph& graph, std::size_t most) {
   if (layers.names.empty()) return {};
   std::vector<std::size_t> members(layers.names.size(), 0);
   std::size_t without = 0;
-  for (const std::uint32_t layer : layers.of_node) ++(layer == kNone ? without : members[layer]);
+  for (const std::uint32_t layer : layers.of_node) ++(layer == kNoGroup ? without : members[layer]);
   const auto above = [&](std::size_t nodes, double share) {
     return static_cast<double>(nodes) > share * static_cast<double>(graph.node_count());
   };

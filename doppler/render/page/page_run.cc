@@ -27,7 +27,7 @@ constexpr double kFinestShare = 1.0 / 4000;
 constexpr std::size_t kMostChannels = 256;
 constexpr std::int64_t kSeveral = -1;  // in place of the item of a bar
 
-struct Bar {
+struct RunBar {
   std::uint32_t lane = 0;
   std::int64_t item = kSeveral;
   double start = 0.0, end = 0.0;
@@ -36,11 +36,11 @@ struct Bar {
 
 // Joins bars of a lane with the next where `together` says so, given both and the gap.
 template <class Together>
-void join(std::vector<Bar>& bars, const Together& together) {
+void join(std::vector<RunBar>& bars, const Together& together) {
   std::size_t kept = 0;
   for (std::size_t i = 1; i < bars.size(); ++i) {
-    Bar& last = bars[kept];
-    const Bar& next = bars[i];
+    RunBar& last = bars[kept];
+    const RunBar& next = bars[i];
     if (last.lane == next.lane && together(last, next)) {
       last.end = std::max(last.end, next.end);
       last.critical = last.critical || next.critical;
@@ -53,17 +53,18 @@ void join(std::vector<Bar>& bars, const Together& together) {
 }
 
 // Bars by lane and start, at most about `most` of them.
-void thin(std::vector<Bar>& bars, double makespan, bool grouped, std::size_t most) {
-  std::stable_sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) {
+void thin(std::vector<RunBar>& bars, double makespan, bool grouped, std::size_t most) {
+  std::stable_sort(bars.begin(), bars.end(), [](const RunBar& a, const RunBar& b) {
     return a.lane != b.lane ? a.lane < b.lane : a.start < b.start;
   });
   double finest = makespan * kFinestShare;
   if (grouped) {
-    join(bars,
-         [&](const Bar& a, const Bar& b) { return a.item == b.item && b.start - a.end <= finest; });
+    join(bars, [&](const RunBar& a, const RunBar& b) {
+      return a.item == b.item && b.start - a.end <= finest;
+    });
   }
   for (; bars.size() > most && finest < makespan; finest *= 2.0) {
-    join(bars, [&](const Bar& a, const Bar& b) {
+    join(bars, [&](const RunBar& a, const RunBar& b) {
       return b.start - a.end <= finest && (a.end - a.start <= finest || b.end - b.start <= finest);
     });
   }
@@ -166,9 +167,9 @@ class RunWriter {
     json_.end_array();
   }
 
-  void write_bars(std::string_view name, const std::vector<Bar>& bars) {
+  void write_bars(std::string_view name, const std::vector<RunBar>& bars) {
     json_.key(name).begin_array(JsonLayout::kCompact);
-    for (const Bar& bar : bars) {
+    for (const RunBar& bar : bars) {
       json_.value(bar.lane).value(bar.item).value(ticks(bar.start));
       json_.value(ticks(bar.end) - ticks(bar.start));
     }
@@ -181,7 +182,7 @@ class RunWriter {
   }
 
   void write_nodes() {
-    std::vector<Bar> bars;
+    std::vector<RunBar> bars;
     bars.reserve(timeline_.nodes.size());
     for (std::size_t v = 0; v < timeline_.nodes.size(); ++v) {
       bars.push_back({.lane = timeline_.device[v].value(),
@@ -236,7 +237,7 @@ class RunWriter {
 
     std::map<std::pair<DeviceId, DeviceId>, std::uint32_t> route_of;
     std::vector<std::pair<DeviceId, DeviceId>> routes;
-    std::vector<Bar> bars;
+    std::vector<RunBar> bars;
     bars.reserve(timeline_.transfers.size());
     for (std::size_t i = 0; i < timeline_.transfers.size(); ++i) {
       const schedule::TransferRun& run = timeline_.transfers[i];

@@ -17,7 +17,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/json_reader.h"
-#include "doppler/base/robust.h"
+#include "doppler/base/statistics.h"
 #include "doppler/base/units.h"
 #include "doppler/train/session/service_rows.h"
 
@@ -34,7 +34,7 @@ constexpr std::size_t kMostServicePoints = 80;
 constexpr std::size_t kMostListed = 12;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-struct Row {
+struct MetricsRow {
   double episodes = 0.0;
   std::string stage;
   std::uint64_t task = 0;
@@ -42,16 +42,16 @@ struct Row {
   double best_so_far = 0.0;
 };
 
-std::vector<Row> read_metrics(const std::string& file) {
+std::vector<MetricsRow> read_metrics(const std::string& file) {
   const std::string text = read_file(file);
   CsvReader reader(file, text, {"episodes", "stage", "task", "mean", "best_so_far"});
-  std::vector<Row> rows;
+  std::vector<MetricsRow> rows;
   while (reader.next()) {
-    Row row{.episodes = reader.number<double>(0),
-            .stage = std::string(reader.text(1)),
-            .task = reader.number<std::uint64_t>(2),
-            .mean = reader.number<double>(3),
-            .best_so_far = reader.number<double>(4)};
+    MetricsRow row{.episodes = reader.number<double>(0),
+                   .stage = std::string(reader.text(1)),
+                   .task = reader.number<std::uint64_t>(2),
+                   .mean = reader.number<double>(3),
+                   .best_so_far = reader.number<double>(4)};
     if (!std::isfinite(row.episodes)) reader.fail("the number of episodes is not finite");
     if (!(row.episodes >= (rows.empty() ? 0.0 : rows.back().episodes))) {
       reader.fail("the number of episodes falls");
@@ -63,7 +63,7 @@ std::vector<Row> read_metrics(const std::string& file) {
 
 struct SeedRun {
   std::string name, folder;
-  std::vector<Row> rows;
+  std::vector<MetricsRow> rows;
 };
 
 bool holds(const fs::path& folder, const char* file) {
@@ -100,7 +100,7 @@ std::vector<SeedRun> read_runs(const std::string& folder) {
 std::map<std::uint64_t, double> best_times(const std::vector<SeedRun>& runs) {
   std::map<std::uint64_t, double> best;
   for (const SeedRun& run : runs) {
-    for (const Row& row : run.rows) {
+    for (const MetricsRow& row : run.rows) {
       if (!std::isfinite(row.best_so_far) || row.best_so_far <= 0.0) continue;
       const auto [found, added] = best.try_emplace(row.task, row.best_so_far);
       if (!added) found->second = std::min(found->second, row.best_so_far);
@@ -118,7 +118,7 @@ render::PageCurve curve_of(const SeedRun& run, const std::map<std::uint64_t, dou
     std::size_t count = 0;
     const std::size_t end = (p + 1) * run.rows.size() / points;
     for (std::size_t i = p * run.rows.size() / points; i < end; ++i) {
-      const Row& row = run.rows[i];
+      const MetricsRow& row = run.rows[i];
       const auto reference = best.find(row.task);
       if (reference == best.end()) continue;
       if (std::isfinite(row.mean) && row.mean > 0.0) {
@@ -136,9 +136,9 @@ render::PageCurve curve_of(const SeedRun& run, const std::map<std::uint64_t, dou
   return curve;
 }
 
-std::vector<render::PageStage> stages_of(const std::vector<Row>& rows) {
+std::vector<render::PageStage> stages_of(const std::vector<MetricsRow>& rows) {
   std::vector<render::PageStage> stages;
-  for (const Row& row : rows) {
+  for (const MetricsRow& row : rows) {
     if (stages.empty() || stages.back().name != row.stage) {
       const double from = stages.empty() ? 0.0 : stages.back().to_episode;
       stages.push_back({.name = row.stage, .from_episode = from, .to_episode = from});
@@ -149,13 +149,13 @@ std::vector<render::PageStage> stages_of(const std::vector<Row>& rows) {
 }
 
 // What configuration.json says of graphs and devices; nothing where there is none.
-struct Subject {
+struct CurveSubject {
   std::vector<std::string> graphs;
   std::string devices, list, model;
 };
 
-Subject read_subject(const std::string& folder) {
-  Subject subject;
+CurveSubject read_subject(const std::string& folder) {
+  CurveSubject subject;
   if (!holds(folder, "configuration.json")) return subject;
   const std::string file = folder + "/configuration.json";
   const std::string text = read_file(file);
@@ -181,7 +181,7 @@ Subject read_subject(const std::string& folder) {
 
 render::PageTraining training_of(const std::string& folder, const std::vector<SeedRun>& runs) {
   const std::map<std::uint64_t, double> best = best_times(runs);
-  const Subject subject = read_subject(runs.front().folder);
+  const CurveSubject subject = read_subject(runs.front().folder);
   render::PageTraining training{.name = folder, .facts = {}, .stages = {}, .curves = {}};
   double episodes = 0.0;
   for (const SeedRun& run : runs) {

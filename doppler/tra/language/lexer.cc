@@ -12,7 +12,7 @@
 namespace doppler::tra {
 namespace {
 
-using Kind = ProgramToken::Kind;
+using TokenKind = ProgramToken::Kind;
 
 constexpr std::array<std::string_view, 10> kKeywords = {
     "dim", "input", "param", "sparse", "output", "fn", "return", "repeat", "as", "end"};
@@ -29,7 +29,7 @@ bool is_letter(char c) {
 ProgramLexer::ProgramLexer(const ProgramSource& source) : source_(source), text_(source.text) {
   require_utf8(source.file, text_);
   if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark is harmless
-  token_.kind = Kind::kLineEnd;
+  token_.kind = TokenKind::kLineEnd;
   scan();
 }
 
@@ -46,9 +46,9 @@ ProgramToken ProgramLexer::take() {
 // A statement ends with its line, unless a bracket is open or something must follow.
 bool ProgramLexer::line_goes_on() const {
   constexpr std::string_view kOpen = ",=+-*/->:";
-  return open_ > 0 || token_.kind == Kind::kLineEnd ||
-         (token_.kind == Kind::kPunctuation && kOpen.find(token_.text) != std::string_view::npos &&
-          !token_.is(">"));
+  return open_ > 0 || token_.kind == TokenKind::kLineEnd ||
+         (token_.kind == TokenKind::kPunctuation &&
+          kOpen.find(token_.text) != std::string_view::npos && !token_.is(">"));
 }
 
 // Whether a line ended that ends a statement.
@@ -96,7 +96,7 @@ void ProgramLexer::scan_number() {
   if (stop < end && (is_letter(*stop) || is_digit(*stop) || *stop == '{' || *stop == '.')) {
     fail_at(at_, "this is not a number, and a name cannot start like one");
   }
-  token_.kind = Kind::kNumber;
+  token_.kind = TokenKind::kNumber;
   token_.text = text_.substr(at_, static_cast<std::size_t>(stop - begin));
 }
 
@@ -105,7 +105,7 @@ void ProgramLexer::scan() {
   token_ = {};
   token_.at = at_;
   if (line_ended) {
-    token_.kind = Kind::kLineEnd;
+    token_.kind = TokenKind::kLineEnd;
     token_.text = text_.substr(at_++, 1);
     return;
   }
@@ -118,14 +118,14 @@ void ProgramLexer::scan() {
     }
     const bool keyword =
         std::find(kKeywords.begin(), kKeywords.end(), token_.text) != kKeywords.end();
-    token_.kind = keyword ? Kind::kKeyword : Kind::kName;
+    token_.kind = keyword ? TokenKind::kKeyword : TokenKind::kName;
   } else if (is_digit(c) || (c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]))) {
     scan_number();
   } else if (text_.substr(at_).starts_with("->")) {
-    token_.kind = Kind::kPunctuation;
+    token_.kind = TokenKind::kPunctuation;
     token_.text = text_.substr(at_, 2);
   } else if (std::string_view("()[]<>,=+-*/:").find(c) != std::string_view::npos) {
-    token_.kind = Kind::kPunctuation;
+    token_.kind = TokenKind::kPunctuation;
     token_.text = text_.substr(at_, 1);
     if (c == '(' || c == '[' || c == '<') ++open_;
     if (c == ')' || c == ']' || c == '>') open_ = std::max(0, open_ - 1);

@@ -11,7 +11,7 @@ namespace {
 using syntax::Name;
 
 constexpr std::int64_t kKeysPerStep = 100;
-constexpr double kLargestInteger = 9007199254740992.0;  // 2^53: doubles hold all up to it
+constexpr double kLargestWholeNumber = 9007199254740992.0;  // 2^53: doubles hold all up to it
 
 }  // namespace
 
@@ -99,7 +99,7 @@ const ProgramValue& ProgramScope::look_up(const Name& name) {
 std::int64_t ProgramScope::whole_number(std::size_t at, const ProgramValue& value) const {
   const auto number = as_number(value);
   if (!number) fail(at, fmt::format("expected a whole number, this is {}", kind_of(value)));
-  if (*number != std::floor(*number) || std::abs(*number) > kLargestInteger) {
+  if (*number != std::floor(*number) || std::abs(*number) > kLargestWholeNumber) {
     fail(at, fmt::format("expected a whole number, this is {}", *number));
   }
   return static_cast<std::int64_t>(*number);

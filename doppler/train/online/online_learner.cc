@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kFirstRuns = 10;
 // Samples of a policy, moves of the incumbent, and runs to settle a candidate: what costs less than
 // a search.
-constexpr std::size_t kSamples = 64, kMoves = 64, kSettlingRuns = 400, kTrafficMoves = 4000;
+constexpr std::size_t kPolicySamples = 64, kMoves = 64, kSettlingRuns = 400, kTrafficMoves = 4000;
 // A candidate that sends all parameters to other devices must be predicted faster by this than one
 // that leaves them where they are.
 constexpr double kMovingCost = 0.005;
@@ -103,7 +103,7 @@ OnlineLearner::OnlineLearner(std::shared_ptr<const cost::Problem> problem,
       throw ParameterError(fmt::format("the policy is for {} devices, not {}",
                                        policy->shape.devices, problem_->device_count()));
     }
-    policy_ = std::make_unique<PolicyProposer>(*policy, settings_.updates, kSamples);
+    policy_ = std::make_unique<PolicyProposer>(*policy, settings_.updates, kPolicySamples);
   }
 }
 

@@ -14,8 +14,8 @@
 namespace doppler::train {
 namespace {
 
-constexpr std::string_view kFormat = "doppler.online";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::string_view kOnlineStateFormat = "doppler.online";
+constexpr std::uint64_t kOnlineStateVersion = 1;
 
 void write_placement(JsonWriter& json, std::string_view key, const schedule::Placement& placement) {
   json.key(key)
@@ -53,7 +53,7 @@ std::vector<double> finite_numbers(JsonReader& reader) {
 std::string OnlineLearner::state_json() const {
   std::unique_lock lock(mutex_);
   JsonWriter json;
-  json.begin_object().field("format", kFormat).field("version", kVersion);
+  json.begin_object().field("format", kOnlineStateFormat).field("version", kOnlineStateVersion);
   json.field("problem", hash_to_string(problem_->hash()));
   json.field("settings", hash_to_string(settings_.hash()));
   json.field("runs", runs_).field("explored", explored_).field("candidates", candidates_);
@@ -115,7 +115,7 @@ std::string OnlineLearner::state_json() const {
 void OnlineLearner::restore(const std::string& file, std::string_view text) {
   const std::lock_guard lock(mutex_);
   JsonReader reader(file, text);
-  JsonFormatKeys format(kFormat, kVersion);
+  JsonFormatKeys format(kOnlineStateFormat, kOnlineStateVersion);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
   std::uint64_t problem = 0, settings = 0;
   std::optional<schedule::Placement> start, incumbent;

@@ -142,7 +142,7 @@ class MoveProposer final : public Proposer {
 };
 
 // As PolicyPlacer's: what the policy knows is kept.
-constexpr double kRate = 2e-3;
+constexpr double kProposerRate = 2e-3;
 // Races that are remembered at most; and what one counts at most beside an episode of a batch.
 constexpr std::size_t kMostLessons = 16;
 constexpr double kMostStake = 1.0;
@@ -181,13 +181,13 @@ std::vector<schedule::Placement> PolicyProposer::propose(const Situation& situat
     for (const schedule::Placement& lesson : lessons_) {
       episodes.push_back(policy::to_episode(*situation.problem, lesson));
     }
-    learner_.learn(task, episodes, stakes_, kRate);
+    learner_.learn(task, episodes, stakes_, kProposerRate);
     lessons_.clear();
     stakes_.clear();
   }
   for (std::size_t update = 0; update < updates_; ++update) {
     if (situation.stop.stop_requested()) return {};
-    learner_.reinforce(task, mix64(situation.seed ^ mix64(update)), kRate);
+    learner_.reinforce(task, mix64(situation.seed ^ mix64(update)), kProposerRate);
   }
   learner_.sample(task, samples_, situation.seed);
   if (!std::isfinite(task.best_time())) return {};

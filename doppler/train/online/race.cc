@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "doppler/base/error.h"
-#include "doppler/base/robust.h"
+#include "doppler/base/statistics.h"
 
 namespace doppler::train {
 namespace {

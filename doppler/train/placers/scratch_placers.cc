@@ -14,7 +14,7 @@ namespace doppler::train {
 namespace {
 
 // The same all along: where the end is on the clock nobody knows how far it is.
-constexpr double kRate = 2e-3;
+constexpr double kScratchRate = 2e-3;
 
 class ScratchPlacer final : public place::Placer {
  public:
@@ -53,7 +53,7 @@ class ScratchPlacer final : public place::Placer {
     };
     sample(1);  // something to give, whatever happens
     while (!is_done() && has_room(settings.batch)) {
-      learner.reinforce(task, mix64(request.seed ^ mix64(episodes)), kRate);
+      learner.reinforce(task, mix64(request.seed ^ mix64(episodes)), kScratchRate);
       episodes += settings.batch;
       if (request.progress) {
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;

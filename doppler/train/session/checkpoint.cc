@@ -12,8 +12,8 @@
 namespace doppler::train {
 namespace {
 
-constexpr std::string_view kFormat = "doppler.checkpoint";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::string_view kCheckpointFormat = "doppler.checkpoint";
+constexpr std::uint64_t kCheckpointVersion = 1;
 
 // Packed, since one of them may be infinite.
 std::vector<double> levels_of(const DivergenceWatch::State& watch) {
@@ -77,7 +77,7 @@ std::uint64_t checksum(const TrainingState& state) {
 
 std::string write_checkpoint_json(const TrainingState& state) {
   JsonWriter json;
-  json.begin_object().field("format", kFormat).field("version", kVersion);
+  json.begin_object().field("format", kCheckpointFormat).field("version", kCheckpointVersion);
   json.field("plan", hash_to_string(state.plan_hash));
   json.field("problems", hash_to_string(state.problems_hash));
   json.field("updates", state.updates).field("rollbacks", state.rollbacks);
@@ -101,7 +101,7 @@ std::string write_checkpoint_json(const TrainingState& state) {
 
 TrainingState read_checkpoint_json(const std::string& file, std::string_view text) {
   JsonReader reader(file, text);
-  JsonFormatKeys format(kFormat, kVersion);
+  JsonFormatKeys format(kCheckpointFormat, kCheckpointVersion);
   TrainingState state;
   std::string sum;
   read_json_object(reader, "the checkpoint", [&](const std::string& key) {

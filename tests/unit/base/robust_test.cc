@@ -1,4 +1,4 @@
-#include "doppler/base/robust.h"
+#include "doppler/base/statistics.h"
 
 #include <gtest/gtest.h>
 

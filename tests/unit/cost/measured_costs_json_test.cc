@@ -17,7 +17,7 @@ graph::Graph two_nodes() {
 }
 
 // The message for a file with these nodes and transfers, otherwise correct.
-std::string error_of(const std::string& nodes, const std::string& transfers = "") {
+std::string costs_error(const std::string& nodes, const std::string& transfers = "") {
   const graph::Graph graph = two_nodes();
   const std::string text = R"({"format": "doppler.costs", "version": 1, "graph_hash": ")" +
                            hash_to_string(graph.hash()) + "\",\n\"nodes\": [" + nodes +
@@ -61,31 +61,32 @@ TEST(MeasuredCostsJson, AnotherGraphIsRefused) {
       test::error_of([&] { read_measured_costs_json("c.json", text, other); });
   EXPECT_THAT(message, HasSubstr("c.json:5:16: the graph's hash is '"));
   EXPECT_THAT(message, HasSubstr("measured for another graph"));
-  EXPECT_THAT(error_of(R"({"node": "z", "kind": "k", "seconds": 1})"),
+  EXPECT_THAT(costs_error(R"({"node": "z", "kind": "k", "seconds": 1})"),
               HasSubstr("c.json:2:20: the graph has no node 'z': these costs were measured for"));
-  EXPECT_THAT(
-      error_of(R"({"node": "a", "kind": "k", "seconds": 1})", R"({"tensor": "z", "seconds": 1})"),
-      HasSubstr("no tensor 'z': these costs were measured for another graph"));
+  EXPECT_THAT(costs_error(R"({"node": "a", "kind": "k", "seconds": 1})",
+                          R"({"tensor": "z", "seconds": 1})"),
+              HasSubstr("no tensor 'z': these costs were measured for another graph"));
 }
 
 TEST(MeasuredCostsJson, DamagedFilesAreRefusedWithTheirPlace) {
-  EXPECT_EQ(error_of(""), "c.json:1:1: no node was measured");
-  EXPECT_EQ(error_of(R"({"node": "a", "kind": "k"})"),
+  EXPECT_EQ(costs_error(""), "c.json:1:1: no node was measured");
+  EXPECT_EQ(costs_error(R"({"node": "a", "kind": "k"})"),
             "c.json:2:11: a node needs 'node', 'kind' and 'seconds'");
-  EXPECT_EQ(error_of(R"({"node": "a", "kind": "k", "seconds": -1})"),
+  EXPECT_EQ(costs_error(R"({"node": "a", "kind": "k", "seconds": -1})"),
             "c.json:2:49: expected a number from 0 to 1e+100");
-  EXPECT_THAT(error_of(R"({"node": "a", "kind": "k", "seconds": 1e200})"),
+  EXPECT_THAT(costs_error(R"({"node": "a", "kind": "k", "seconds": 1e200})"),
               HasSubstr("c.json:2:49"));
-  EXPECT_THAT(error_of(R"({"node": "a", "kind": "k", "seconds": NaN})"), HasSubstr("c.json:2:49"));
-  EXPECT_THAT(error_of(R"({"node": "a", "kind": "k", "time": 1})"),
+  EXPECT_THAT(costs_error(R"({"node": "a", "kind": "k", "seconds": NaN})"),
+              HasSubstr("c.json:2:49"));
+  EXPECT_THAT(costs_error(R"({"node": "a", "kind": "k", "time": 1})"),
               HasSubstr("unknown key 'time' in a node"));
   const std::string a = R"({"node": "a", "kind": "k", "seconds": 1})";
-  EXPECT_EQ(error_of(a + "," + a), "c.json:2:52: node 'a' stands twice for kind 'k'");
-  EXPECT_EQ(error_of(a, R"({"tensor": "a"})"),
+  EXPECT_EQ(costs_error(a + "," + a), "c.json:2:52: node 'a' stands twice for kind 'k'");
+  EXPECT_EQ(costs_error(a, R"({"tensor": "a"})"),
             "c.json:3:15: a transfer needs 'tensor' and 'seconds'");
-  EXPECT_EQ(error_of(a, R"({"tensor": "a", "seconds": 1, "from": "gpu0", "to": "gpu0"})"),
+  EXPECT_EQ(costs_error(a, R"({"tensor": "a", "seconds": 1, "from": "gpu0", "to": "gpu0"})"),
             "c.json:3:15: a transfer needs 'from' and 'to', two different devices");
-  EXPECT_THAT(error_of(a, R"({"tensor": "a", "seconds": 1, "link": {"latency_seconds": 1}})"),
+  EXPECT_THAT(costs_error(a, R"({"tensor": "a", "seconds": 1, "link": {"latency_seconds": 1}})"),
               HasSubstr("a link needs a 'bandwidth' above 0"));
   const graph::Graph graph = two_nodes();
   const auto error = [&](const std::string& text) {

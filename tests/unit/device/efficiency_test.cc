@@ -53,7 +53,7 @@ TEST(Efficiency, OneForAllSizes) {
   EXPECT_EQ(EfficiencyTable().at(1.0), Efficiency{});
 }
 
-std::string error_of(EfficiencyTable table) {
+std::string table_error(EfficiencyTable table) {
   TopologySpec spec;
   spec.kinds.push_back({.name = "k", .efficiency_by_op = {{"add", std::move(table)}}});
   spec.devices.push_back({.name = "a"});
@@ -67,18 +67,18 @@ TEST(Efficiency, TopologiesRefuseBadTables) {
         {{.size = size, .efficiency = {}},
          {.size = next, .efficiency = {.compute = 1.0, .memory = memory}, .spread = spread}});
   };
-  EXPECT_EQ(error_of(table(1.0, 2.0, 1.0)), "no error");
-  EXPECT_EQ(error_of(EfficiencyTable(SizeKey::kBytes, {})),
+  EXPECT_EQ(table_error(table(1.0, 2.0, 1.0)), "no error");
+  EXPECT_EQ(table_error(EfficiencyTable(SizeKey::kBytes, {})),
             "device kind 'k', op kind 'add': an efficiency without any size");
   for (const double bad : {0.0, -1.0, 1.5, std::nan("")}) {
-    EXPECT_EQ(error_of(table(1.0, 2.0, bad)),
+    EXPECT_EQ(table_error(table(1.0, 2.0, bad)),
               "device kind 'k', op kind 'add': an efficiency must be above 0 and at most 1");
   }
-  EXPECT_EQ(error_of(table(2.0, 2.0, 1.0)),
+  EXPECT_EQ(table_error(table(2.0, 2.0, 1.0)),
             "device kind 'k', op kind 'add': the bytes of efficiencies must be positive and rise");
-  EXPECT_EQ(error_of(table(0.0, 2.0, 1.0)),
+  EXPECT_EQ(table_error(table(0.0, 2.0, 1.0)),
             "device kind 'k', op kind 'add': the bytes of efficiencies must be positive and rise");
-  EXPECT_EQ(error_of(table(1.0, 2.0, 1.0, -0.5)),
+  EXPECT_EQ(table_error(table(1.0, 2.0, 1.0, -0.5)),
             "device kind 'k', op kind 'add': a spread must be a finite number >= 0");
 }
 

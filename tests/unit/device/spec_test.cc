@@ -12,7 +12,7 @@
 namespace doppler::device {
 namespace {
 
-std::string error_of(const std::string& spec) {
+std::string spec_error(const std::string& spec) {
   try {
     topology_from_spec(spec);
   } catch (const ParameterError& error) {
@@ -25,15 +25,17 @@ TEST(Spec, CountsFrom1To4096) {
   EXPECT_EQ(topology_from_spec("4096xA100").device_count(), 4096u);
   EXPECT_EQ(topology_from_spec("512n8xH100").device_count(), 4096u);
   EXPECT_EQ(topology_from_spec("uniform:4096").device_count(), 4096u);
-  EXPECT_EQ(error_of("0xA100"), "devices '0xA100': 0 devices; from 1 to 4096 are supported");
-  EXPECT_EQ(error_of("uniform:0"), "devices 'uniform:0': 0 devices; from 1 to 4096 are supported");
-  EXPECT_EQ(error_of("cpu:4097"), "devices 'cpu:4097': 4097 devices; from 1 to 4096 are supported");
-  EXPECT_EQ(error_of("4000xA100+97xT4"),
+  EXPECT_EQ(spec_error("0xA100"), "devices '0xA100': 0 devices; from 1 to 4096 are supported");
+  EXPECT_EQ(spec_error("uniform:0"),
+            "devices 'uniform:0': 0 devices; from 1 to 4096 are supported");
+  EXPECT_EQ(spec_error("cpu:4097"),
+            "devices 'cpu:4097': 4097 devices; from 1 to 4096 are supported");
+  EXPECT_EQ(spec_error("4000xA100+97xT4"),
             "devices '4000xA100+97xT4': 4097 devices; from 1 to 4096 are supported");
-  EXPECT_EQ(error_of("0n4xA100"), "devices '0n4xA100': 0 nodes; from 1 to 4096 are supported");
-  EXPECT_EQ(error_of("4096n4096xA100"),
+  EXPECT_EQ(spec_error("0n4xA100"), "devices '0n4xA100': 0 nodes; from 1 to 4096 are supported");
+  EXPECT_EQ(spec_error("4096n4096xA100"),
             "devices '4096n4096xA100': 16777216 devices; from 1 to 4096 are supported");
-  EXPECT_NE(error_of("99999999999999999999999xA100").find("from 1 to 4096"), std::string::npos);
+  EXPECT_NE(spec_error("99999999999999999999999xA100").find("from 1 to 4096"), std::string::npos);
 }
 
 TEST(Spec, CaseDoesNotMatter) {
@@ -43,17 +45,17 @@ TEST(Spec, CaseDoesNotMatter) {
 
 TEST(Spec, ABadSpecNamesTheClosestValidOnes) {
   EXPECT_EQ(
-      error_of("4xA1000"),
+      spec_error("4xA1000"),
       "devices '4xA1000': no kind of device is called 'A1000'; closest: 4xA100, 4xP100, 4xV100");
-  EXPECT_EQ(error_of("2xA100-60GB"),
+  EXPECT_EQ(spec_error("2xA100-60GB"),
             "devices '2xA100-60GB': no kind of device is called 'A100-60GB'; closest: 2xA100-80GB, "
             "2xA100-40GB, 2xH100-80GB");
-  EXPECT_EQ(error_of("uniform4"),
+  EXPECT_EQ(spec_error("uniform4"),
             "devices 'uniform4': neither a preset nor a file that exists; closest: uniform:4, "
             "4xT4, 8xT4");
   for (const char* bad : {"", "x", "4x", "4", "4xA100+", "+4xA100", "uniform:", "uniform:4x",
                           "cpu:-1", "n4xA100", "2n4", "nosuchfile.json", "-4xA100"}) {
-    const std::string message = error_of(bad);
+    const std::string message = spec_error(bad);
     EXPECT_NE(message.find("closest: "), std::string::npos) << bad << ": " << message;
     EXPECT_EQ(message.find('\n'), std::string::npos) << bad;
   }

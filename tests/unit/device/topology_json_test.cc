@@ -8,7 +8,7 @@
 namespace doppler::device {
 namespace {
 
-std::string error_of(const std::string& text) {
+std::string topology_error(const std::string& text) {
   try {
     read_topology_json("t.json", text);
   } catch (const InputError& error) {
@@ -123,8 +123,8 @@ TEST(TopologyJson, TheHashCoversWhatWasMeasured) {
 
 TEST(TopologyJson, BadEfficienciesAreRefusedWithTheirPlace) {
   const auto error = [](const std::string& efficiency) {
-    return error_of(file(R"("kinds": [{"name": "k", "efficiency": )" + efficiency +
-                         R"(}], "devices": [{"name": "a", "kind": "k"}])"));
+    return topology_error(file(R"("kinds": [{"name": "k", "efficiency": )" + efficiency +
+                               R"(}], "devices": [{"name": "a", "kind": "k"}])"));
   };
   EXPECT_EQ(error("[]"), "t.json: device kind 'k': an efficiency without any size");
   EXPECT_EQ(error("[{}]"),
@@ -145,35 +145,36 @@ TEST(TopologyJson, BadEfficienciesAreRefusedWithTheirPlace) {
 
 TEST(TopologyJson, BadFilesAreRefusedWithTheirPlace) {
   const std::string kinds = R"("kinds": [{"name": "k"}], )";
-  EXPECT_EQ(error_of("{}"), "t.json:1:1: not a doppler.topology file: no key 'format'");
-  EXPECT_EQ(error_of(R"({"format": "doppler.graph"})"),
+  EXPECT_EQ(topology_error("{}"), "t.json:1:1: not a doppler.topology file: no key 'format'");
+  EXPECT_EQ(topology_error(R"({"format": "doppler.graph"})"),
             "t.json:1:12: the format is 'doppler.graph', expected 'doppler.topology'");
-  EXPECT_EQ(error_of(R"({"format": "doppler.topology", "version": 2})"),
+  EXPECT_EQ(topology_error(R"({"format": "doppler.topology", "version": 2})"),
             "t.json:1:43: version 2 of doppler.topology is not known here (the newest is 1): use a "
             "newer doppler");
-  EXPECT_EQ(error_of(file(R"("kinds": [{"name": "k", "color": 1}])")),
+  EXPECT_EQ(topology_error(file(R"("kinds": [{"name": "k", "color": 1}])")),
             "t.json:2:25: unknown key 'color' in a kind");
-  EXPECT_EQ(error_of(file(R"("name": "x", "name": "y")")),
+  EXPECT_EQ(topology_error(file(R"("name": "x", "name": "y")")),
             "t.json:2:14: key 'name' stands twice in the topology");
-  EXPECT_EQ(error_of(file(R"("kinds": [{"name": "k"}, {"name": "k"}])")),
+  EXPECT_EQ(topology_error(file(R"("kinds": [{"name": "k"}, {"name": "k"}])")),
             "t.json:2:35: two kinds are named 'k'");
-  EXPECT_EQ(error_of(file(R"("kinds": [{"class": "gpu"}])")),
+  EXPECT_EQ(topology_error(file(R"("kinds": [{"class": "gpu"}])")),
             "t.json:2:21: class 'gpu': must be 'cpu' or 'accelerator'");
-  EXPECT_EQ(error_of(file(R"("kinds": [{}])")), "t.json:2:11: a kind has no name");
-  EXPECT_EQ(error_of(file(kinds + R"("devices": [{"name": "a"}])")),
+  EXPECT_EQ(topology_error(file(R"("kinds": [{}])")), "t.json:2:11: a kind has no name");
+  EXPECT_EQ(topology_error(file(kinds + R"("devices": [{"name": "a"}])")),
             "t.json:2:39: the device has no kind");
-  EXPECT_EQ(error_of(file(kinds + R"("devices": [{"name": "a", "kind": "q"}])")),
+  EXPECT_EQ(topology_error(file(kinds + R"("devices": [{"name": "a", "kind": "q"}])")),
             "t.json:2:61: no kind is named 'q'");
-  EXPECT_EQ(error_of(file(kinds + R"("devices": [{"name": "a", "kind": "k", "egress": ["c"]}])")),
-            "t.json:2:77: no channel is named 'c'");
-  EXPECT_EQ(error_of(file(
+  EXPECT_EQ(
+      topology_error(file(kinds + R"("devices": [{"name": "a", "kind": "k", "egress": ["c"]}])")),
+      "t.json:2:77: no channel is named 'c'");
+  EXPECT_EQ(topology_error(file(
                 kinds + R"("devices": [{"name": "a", "kind": "k"}, {"name": "b", "kind": "k"}])")),
             "t.json: no route from 'a' to 'b'");
-  EXPECT_EQ(error_of(file(R"("devices": [)")), "t.json:2:13: not a JSON value");
-  EXPECT_EQ(error_of(file("")), "t.json:2:1: expected a key in double quotes");
-  EXPECT_EQ(error_of(R"({"format": "doppler.topology", "version": 1})"),
+  EXPECT_EQ(topology_error(file(R"("devices": [)")), "t.json:2:13: not a JSON value");
+  EXPECT_EQ(topology_error(file("")), "t.json:2:1: expected a key in double quotes");
+  EXPECT_EQ(topology_error(R"({"format": "doppler.topology", "version": 1})"),
             "t.json: a topology needs at least one device");
-  EXPECT_EQ(error_of(file(kinds + R"("devices": [{"name": "a", "kind": "k"}],
+  EXPECT_EQ(topology_error(file(kinds + R"("devices": [{"name": "a", "kind": "k"}],
   "channels": [{"name": "c", "bandwidth": -1}])")),
             "t.json: channel 'c': the bandwidth must be positive");
 }

@@ -1,8 +1,8 @@
 #include "doppler/exec/execute.h"
+#include "doppler/base/statistics.h"
 
 #include <gtest/gtest.h>
 
-#include "doppler/base/median.h"
 #include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
 

@@ -15,11 +15,11 @@ using test::error_of;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-graph::Graph read(std::string_view text) {
+graph::Graph dot_graph(std::string_view text) {
   return read_dot("g.dot", text).graph;
 }
-std::string error_in(std::string_view text) {
-  return error_of([&] { read(text); });
+std::string dot_error(std::string_view text) {
+  return error_of([&] { dot_graph(text); });
 }
 
 // "a->b" for every edge, by producer and then consumer.
@@ -36,7 +36,7 @@ std::vector<std::string> edges_of(const graph::Graph& graph) {
 }
 
 TEST(Dot, ReadsNodesEdgesAndAttributes) {
-  const graph::Graph graph = read(R"(
+  const graph::Graph graph = dot_graph(R"(
     // a comment
     /* another */ strict DiGraph "my net" {
 # and a third
@@ -105,22 +105,22 @@ TEST(Dot, GraphvizsOwnAttributesAreNoCosts) {
   EXPECT_EQ(graph.bytes(TensorId(0)), std::nullopt);
   EXPECT_TRUE(imported.notes.empty());  // one node has a cost
   // What only we have a meaning for is still checked.
-  EXPECT_EQ(error_in("digraph { a -> b [size=\"1,1\"] }"),
+  EXPECT_EQ(dot_error("digraph { a -> b [size=\"1,1\"] }"),
             "g.dot:1:24: size must be a finite number >= 0");
-  EXPECT_EQ(error_in("digraph { node [time=soon] }"),
+  EXPECT_EQ(dot_error("digraph { node [time=soon] }"),
             "g.dot:1:22: time must be a finite number >= 0");
 }
 
 TEST(Dot, TakesTheLabelForTheOpWhereNothingElseSays) {
   const graph::Graph graph =
-      read(R"(digraph { a [label="Conv"]; b [label="\N"]; c [label=<x<b>y</b>>] })");
+      dot_graph(R"(digraph { a [label="Conv"]; b [label="\N"]; c [label=<x<b>y</b>>] })");
   EXPECT_EQ(graph.op_kind(NodeId(0)), "Conv");
   EXPECT_EQ(graph.op_kind(NodeId(1)), "op");
   EXPECT_EQ(graph.op_kind(NodeId(2)), "x<b>y</b>");
 }
 
 TEST(Dot, SubgraphsHaveTheirOwnDefaultsAndMayStandAtEdges) {
-  const graph::Graph graph = read(R"(digraph {
+  const graph::Graph graph = dot_graph(R"(digraph {
     node [time=1]
     subgraph cluster_1 { node [time=5]; a b }
     c
@@ -132,7 +132,7 @@ TEST(Dot, SubgraphsHaveTheirOwnDefaultsAndMayStandAtEdges) {
 }
 
 TEST(Dot, OneResultPerNodeUnlessSizesDiffer) {
-  const graph::Graph graph = read(R"(digraph {
+  const graph::Graph graph = dot_graph(R"(digraph {
     a -> b [bytes=10, time=1]; a -> c [size=10, time=1]; a -> d [bytes=20, time=2]; "a.1" })");
   const NodeId a(0);
   ASSERT_EQ(graph.outputs(a).size(), 2u);
@@ -146,7 +146,7 @@ TEST(Dot, OneResultPerNodeUnlessSizesDiffer) {
 
 TEST(Dot, ConsumersKeepTheirOwnTransferTimes) {
   const graph::Graph graph =
-      read("digraph { a [transfer_time=7]; a -> b [weight=1]; a -> c [weight=2]; a -> d }");
+      dot_graph("digraph { a [transfer_time=7]; a -> b [weight=1]; a -> c [weight=2]; a -> d }");
   ASSERT_EQ(graph.outputs(NodeId(0)).size(), 1u);
   const TensorId tensor = graph.outputs(NodeId(0))[0];
   EXPECT_EQ(graph.transfer_time(tensor, 0), 1.0);
@@ -155,22 +155,22 @@ TEST(Dot, ConsumersKeepTheirOwnTransferTimes) {
 }
 
 TEST(Dot, ANodeMaySayHowLargeItsResultIs) {
-  const graph::Graph graph = read("digraph { a [bytes=64]; a -> b; b [bytes=8] }");
+  const graph::Graph graph = dot_graph("digraph { a [bytes=64]; a -> b; b [bytes=8] }");
   EXPECT_EQ(graph.bytes(TensorId(0)), 64.0);
   ASSERT_EQ(graph.outputs(NodeId(1)).size(), 1u);  // b's, which nobody reads
   EXPECT_EQ(graph.bytes(TensorId(1)), 8.0);
 }
 
 TEST(Dot, NumbersMayHaveExponents) {
-  EXPECT_EQ(read("digraph { a [time=1e5] }").given_time(NodeId(0)), 1e5);
-  EXPECT_EQ(read("digraph { a [time=2.5E-3, op=x] }").given_time(NodeId(0)), 2.5e-3);
-  EXPECT_EQ(error_in("digraph { 2nd }"),
+  EXPECT_EQ(dot_graph("digraph { a [time=1e5] }").given_time(NodeId(0)), 1e5);
+  EXPECT_EQ(dot_graph("digraph { a [time=2.5E-3, op=x] }").given_time(NodeId(0)), 2.5e-3);
+  EXPECT_EQ(dot_error("digraph { 2nd }"),
             "g.dot:1:11: not a number; a name that starts like one must stand in double quotes");
 }
 
 TEST(Dot, StringsMayBeJoinedAndEscaped) {
   const graph::Graph graph =
-      read("digraph { \"a\" + /* and */ \"b\"; \"say \\\"c\\\" \\\\\"; \"d\\\ne\" }");
+      dot_graph("digraph { \"a\" + /* and */ \"b\"; \"say \\\"c\\\" \\\\\"; \"d\\\ne\" }");
   EXPECT_EQ(graph.node_name(NodeId(0)), "ab");
   EXPECT_EQ(graph.node_name(NodeId(1)), "say \"c\" \\");
   EXPECT_EQ(graph.node_name(NodeId(2)), "de");
@@ -196,7 +196,7 @@ TEST(Dot, WritesWhatItCanRead) {
             "transfer_time=\"2\"];\n"
             "  \"a\\\\\" -> \"b\" [time=\"0.1\", bytes=\"10\"];\n"
             "}\n");
-  const graph::Graph again = read(saved.text);
+  const graph::Graph again = dot_graph(saved.text);
   EXPECT_EQ(again.hash(), graph.hash());
   EXPECT_EQ(again.name(), graph.name());
 }
@@ -206,7 +206,7 @@ TEST(Dot, GeneratedGraphsSurviveExactly) {
     const graph::Graph graph = graph::generate_random({family, 150});
     const SavedGraph saved = write_dot(graph);
     EXPECT_TRUE(saved.notes.empty());
-    EXPECT_EQ(read(saved.text).hash(), graph.hash()) << graph::family_name(family);
+    EXPECT_EQ(dot_graph(saved.text).hash(), graph.hash()) << graph::family_name(family);
   }
 }
 
@@ -228,55 +228,55 @@ TEST(Dot, SaysWhatItCannotHold) {
 }
 
 TEST(Dot, RefusesWhatHasNoDirection) {
-  EXPECT_EQ(error_in("graph { a -- b }"),
+  EXPECT_EQ(dot_error("graph { a -- b }"),
             "g.dot:1:1: an undirected graph does not say what comes first; only 'digraph' is read");
-  EXPECT_EQ(error_in("digraph { a -- b }"),
+  EXPECT_EQ(dot_error("digraph { a -- b }"),
             "g.dot:1:13: '--' has no direction: a digraph's edges are written '->'");
 }
 
 TEST(Dot, RefusesBadInputWithItsPlace) {
-  EXPECT_EQ(error_in(""), "g.dot:1:1: the file ends where 'digraph' should be");
-  EXPECT_EQ(error_in("{\"format\": 1}"), "g.dot:1:1: expected 'digraph', found '{'");
-  EXPECT_EQ(error_in("digraph {\n a -> }"),
+  EXPECT_EQ(dot_error(""), "g.dot:1:1: the file ends where 'digraph' should be");
+  EXPECT_EQ(dot_error("{\"format\": 1}"), "g.dot:1:1: expected 'digraph', found '{'");
+  EXPECT_EQ(dot_error("digraph {\n a -> }"),
             "g.dot:2:7: expected a node, an edge or '}', found '}'");
-  EXPECT_EQ(error_in("digraph { a [time] b [=] }"),
+  EXPECT_EQ(dot_error("digraph { a [time] b [=] }"),
             "g.dot:1:23: expected an attribute or ']', found '='");
-  EXPECT_EQ(error_in("digraph { node a }"), "g.dot:1:16: expected '[', found 'a'");
-  EXPECT_EQ(error_in("digraph { \"\" }"), "g.dot:1:11: a node must have a name");
-  EXPECT_EQ(error_in("digraph { a } b"), "g.dot:1:15: something follows the end of the graph");
-  EXPECT_EQ(error_in("digraph { \"a }"), "g.dot:1:11: the string does not end");
-  EXPECT_EQ(error_in("digraph { /* a }"), "g.dot:1:11: the comment does not end");
-  EXPECT_EQ(error_in("digraph { a @ b }"), "g.dot:1:13: a character that has no meaning here");
-  EXPECT_EQ(error_in("digraph { a -> b\n b -> c -> b }"),
+  EXPECT_EQ(dot_error("digraph { node a }"), "g.dot:1:16: expected '[', found 'a'");
+  EXPECT_EQ(dot_error("digraph { \"\" }"), "g.dot:1:11: a node must have a name");
+  EXPECT_EQ(dot_error("digraph { a } b"), "g.dot:1:15: something follows the end of the graph");
+  EXPECT_EQ(dot_error("digraph { \"a }"), "g.dot:1:11: the string does not end");
+  EXPECT_EQ(dot_error("digraph { /* a }"), "g.dot:1:11: the comment does not end");
+  EXPECT_EQ(dot_error("digraph { a @ b }"), "g.dot:1:13: a character that has no meaning here");
+  EXPECT_EQ(dot_error("digraph { a -> b\n b -> c -> b }"),
             "g.dot:1:16: node 'b' depends on itself (a cycle)");
-  EXPECT_EQ(error_in("digraph { a [flops=" + std::string(3, '9') + "] a -> a }"),
+  EXPECT_EQ(dot_error("digraph { a [flops=" + std::string(3, '9') + "] a -> a }"),
             "g.dot:1:11: node 'a' depends on itself (a cycle)");
   for (const char* cost : {"-1", "nan", "\"inf\"", "\"\"", "1e999", "\"12x\"", "high"}) {
-    EXPECT_EQ(error_in(fmt::format("digraph {{ a [time={}] }}", cost)),
+    EXPECT_EQ(dot_error(fmt::format("digraph {{ a [time={}] }}", cost)),
               "g.dot:1:19: time must be a finite number >= 0")
         << cost;
-    EXPECT_EQ(error_in(fmt::format("digraph {{ a -> b [bytes={}] }}", cost)),
+    EXPECT_EQ(dot_error(fmt::format("digraph {{ a -> b [bytes={}] }}", cost)),
               "g.dot:1:25: bytes must be a finite number >= 0")
         << cost;
   }
 }
 
 TEST(Dot, RefusesDeepNestingAndAbsurdCounts) {
-  EXPECT_EQ(error_in("digraph " + std::string(100000, '{')),
+  EXPECT_EQ(dot_error("digraph " + std::string(100000, '{')),
             "g.dot:1:73: nested deeper than 64 levels");
   std::string groups = "digraph { subgraph a {";
   for (int i = 0; i < 5000; ++i) groups += fmt::format(" a{}", i);
   groups += "} -> {";
   for (int i = 0; i < 5000; ++i) groups += fmt::format(" b{}", i);
-  EXPECT_EQ(error_in(groups + "} }"), "g.dot:1:11: more than 20000000 edges");
+  EXPECT_EQ(dot_error(groups + "} }"), "g.dot:1:11: more than 20000000 edges");
 }
 
 TEST(Dot, EveryTruncationIsAnError) {
   const std::string text =
       "digraph \"n\" { node [op=x]; a [time=1] /* c */; a -> b:p -> {c d} [bytes=\"5\"] // e\n}";
-  ASSERT_EQ(error_in(text), "no error");
+  ASSERT_EQ(dot_error(text), "no error");
   for (std::size_t length = 0; length < text.size(); ++length) {
-    EXPECT_THAT(error_in(text.substr(0, length)), testing::StartsWith("g.dot:"))
+    EXPECT_THAT(dot_error(text.substr(0, length)), testing::StartsWith("g.dot:"))
         << "after " << length << " bytes";
   }
 }

@@ -23,7 +23,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-NodeId node(const graph::Graph& graph, std::string_view name) {
+NodeId task_node(const graph::Graph& graph, std::string_view name) {
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     if (graph.node_name(NodeId::of(v)) == name) return NodeId::of(v);
   }
@@ -32,7 +32,7 @@ NodeId node(const graph::Graph& graph, std::string_view name) {
 }
 
 // "a>b" for every pair that a tensor joins, in the order of the consumers' inputs.
-std::vector<std::string> edges(const graph::Graph& graph) {
+std::vector<std::string> producer_edges(const graph::Graph& graph) {
   std::vector<std::string> found;
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     for (const TensorId tensor : graph.inputs(NodeId::of(v))) {
@@ -45,7 +45,7 @@ std::vector<std::string> edges(const graph::Graph& graph) {
   return found;
 }
 
-Imported read(const std::string& text, std::string_view format) {
+Imported read_as(const std::string& text, std::string_view format) {
   EXPECT_EQ(recognise(text).name, format);
   return parse("dir/g.in", text);
 }
@@ -67,7 +67,7 @@ constexpr const char* kMsr = R"({"maxSizePerFPGA": 1000.0, "maxFPGAs": 2, "maxCP
            {"sourceId": 7, "destId": 9, "cost": 2.0, "size": 4000.0}]})";
 
 TEST(Msr, TimesMemoryColocationAndMachine) {
-  const Imported imported = read(kMsr, "msr");
+  const Imported imported = read_as(kMsr, "msr");
   const graph::Graph& graph = imported.graph;
   EXPECT_EQ(graph.name(), "g");
   ASSERT_EQ(graph.node_count(), 3u);
@@ -82,7 +82,7 @@ TEST(Msr, TimesMemoryColocationAndMachine) {
   ASSERT_EQ(graph.constraints().colocated.size(), 1u);
   EXPECT_THAT(graph.constraints().colocated[0], ElementsAre(NodeId(0), NodeId(2)));
   // One result of 4000 bytes that both read; 600 and 300 bytes stay with their nodes.
-  EXPECT_THAT(edges(graph), ElementsAre("a.memory>a", "a>b", "a.memory#1>a#2", "a>a#2"));
+  EXPECT_THAT(producer_edges(graph), ElementsAre("a.memory>a", "a>b", "a.memory#1>a#2", "a>a#2"));
   ASSERT_TRUE(imported.machine);
   const device::Topology machine(*imported.machine);
   ASSERT_EQ(machine.device_count(), 3u);
@@ -120,22 +120,22 @@ constexpr const char* kPipedream =
     "\tnode1 -- node2\n\tnode2 -- node3\n";
 
 TEST(Pipedream, ForwardAndBackwardPassesShareADevice) {
-  const Imported imported = read(kPipedream, "pipedream");
+  const Imported imported = read_as(kPipedream, "pipedream");
   const graph::Graph& graph = imported.graph;
   ASSERT_EQ(graph.node_count(), 6u);
-  const NodeId conv = node(graph, "node2"), back = node(graph, "node2.backward");
+  const NodeId conv = task_node(graph, "node2"), back = task_node(graph, "node2.backward");
   EXPECT_EQ(graph.op_kind(conv), "Conv2d");
   EXPECT_DOUBLE_EQ(*graph.given_time(conv), 0.002);
   EXPECT_DOUBLE_EQ(*graph.given_time(back), 0.003);
   EXPECT_DOUBLE_EQ(*graph.bytes(graph.outputs(conv)[0]), 120.0);
   EXPECT_THAT(graph.constraints().colocated[1], ElementsAre(conv, back));
-  EXPECT_THAT(edges(graph), Contains("node3.backward>node2.backward"));
-  EXPECT_THAT(edges(graph), Contains("node2>node2.backward"));
-  EXPECT_THAT(edges(graph), Contains("node2.weights>node2.backward"));
+  EXPECT_THAT(producer_edges(graph), Contains("node3.backward>node2.backward"));
+  EXPECT_THAT(producer_edges(graph), Contains("node2>node2.backward"));
+  EXPECT_THAT(producer_edges(graph), Contains("node2.weights>node2.backward"));
 }
 
 TEST(Pipedream, WithoutBackwardTimesThereIsOnlyAForwardPass) {
-  const Imported imported = read(
+  const Imported imported = read_as(
       "node1 -- A -- forward_compute_time=1, backward_compute_time=0, activation_size=8, "
       "parameter_size=0\n",
       "pipedream");
@@ -155,11 +155,11 @@ TEST(Pipedream, ErrorsHaveAPlace) {
 // --- Chakra ---
 
 TEST(Chakra, JsonOfOneObject) {
-  const Imported imported = read(R"({"workload_graph": [
+  const Imported imported = read_as(R"({"workload_graph": [
     {"Id": 5, "Name": "x", "NodeType": 4, "runtime": 12, "data_deps": [], "is_cpu_op": true},
     {"Id": 6, "Name": "x", "NodeType": 7, "ctrlDeps": [5], "data_deps": [5, 99],
      "comm_size": 64}]})",
-                                 "chakra");
+                                    "chakra");
   const graph::Graph& graph = imported.graph;
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(0)), 12e-6);
   EXPECT_EQ(graph.op_kind(NodeId(1)), "collective");
@@ -170,19 +170,19 @@ TEST(Chakra, JsonOfOneObject) {
 }
 
 TEST(Chakra, JsonOfAnObjectForEachMessage) {
-  const Imported imported = read(R"({"version": "0.0.4"}
+  const Imported imported = read_as(R"({"version": "0.0.4"}
     {"id": "1", "name": "a", "type": "COMP_NODE", "durationMicros": "7",
      "attr": [{"name": "is_cpu_op", "boolVal": true}, {"name": "rate", "doubleVal": "NaN"}]}
     {"id": "2", "name": "b", "type": "COMP_NODE", "dataDeps": ["1"],
      "attr": [{"name": "num_ops", "int64Val": "1000"}],
      "outputs": {"values": "[[12, 13, 0, 10, 4, 'cuda:0']]"}})",
-                                 "chakra");
+                                    "chakra");
   const graph::Graph& graph = imported.graph;
   ASSERT_EQ(graph.node_count(), 2u);
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(0)), 7e-6);
   EXPECT_DOUBLE_EQ(*graph.flops(NodeId(1)), 1000.0);
   EXPECT_DOUBLE_EQ(*graph.bytes(graph.outputs(NodeId(1))[0]), 40.0);
-  EXPECT_THAT(edges(graph), ElementsAre("a>b"));
+  EXPECT_THAT(producer_edges(graph), ElementsAre("a>b"));
 }
 
 std::string message(const std::string& bytes) {
@@ -202,12 +202,12 @@ TEST(Chakra, Protobuf) {
                             message(std::string("\x08\x02\x12\x01"
                                                 "b\x18\x07\x2a\x01\x01\x20\x01\x52") +
                                     message(attribute));
-  const Imported imported = read(trace, "chakra");
+  const Imported imported = read_as(trace, "chakra");
   const graph::Graph& graph = imported.graph;
   ASSERT_EQ(graph.node_count(), 2u);
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(0)), 300e-6);
   EXPECT_DOUBLE_EQ(*graph.bytes_read(NodeId(1)), 5.0);
-  EXPECT_THAT(edges(graph), ElementsAre("a>b"));  // what is data and control is data
+  EXPECT_THAT(producer_edges(graph), ElementsAre("a>b"));  // what is data and control is data
   EXPECT_THAT(
       error_of([&] { parse("t.et", trace.substr(0, trace.size() - 3), {.format = "chakra"}); }),
       HasSubstr("t.et: byte "));
@@ -244,10 +244,10 @@ constexpr const char* kPytorch = R"et({"schema": "1.1.1-chakra.0.0.4", "pid": 1,
   "outputs": {"values": [], "shapes": [], "types": []}, "attrs": []}]})et";
 
 TEST(PytorchTrace, TensorsJoinTheLeavesOfTheCalls) {
-  const Imported imported = read(kPytorch, "pytorch-et");
+  const Imported imported = read_as(kPytorch, "pytorch-et");
   const graph::Graph& graph = imported.graph;
   ASSERT_EQ(graph.node_count(), 4u);
-  EXPECT_THAT(edges(graph),
+  EXPECT_THAT(producer_edges(graph),
               ElementsAre("tensor1>aten::mm", "tensor3>aten::mm", "aten::mm>aten::relu_",
                           "aten::relu_>aten::t", "aten::t>aten::cat", "aten::relu_>aten::cat"));
   EXPECT_DOUBLE_EQ(*graph.flops(NodeId(0)), 2 * 2 * 3 * 4);
@@ -259,7 +259,7 @@ TEST(PytorchTrace, TensorsJoinTheLeavesOfTheCalls) {
 // --- Kineto ---
 
 TEST(Kineto, KernelsBelongToTheOpsThatLaunchThem) {
-  const Imported imported = read(R"({"schemaVersion": 1, "traceEvents": [
+  const Imported imported = read_as(R"({"schemaVersion": 1, "traceEvents": [
  {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1, "ts": 0, "dur": 50,
   "args": {"External id": 1}},
  {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 1, "tid": 1, "ts": 5, "dur": 30,
@@ -273,29 +273,29 @@ TEST(Kineto, KernelsBelongToTheOpsThatLaunchThem) {
  {"ph": "X", "cat": "kernel", "name": "relu_kernel", "pid": 0, "tid": 7, "ts": 240, "dur": 20,
   "args": {"correlation": 77}},
  {"ph": "i", "name": "marker", "ts": 3}]})",
-                                 "kineto");
+                                    "kineto");
   const graph::Graph& graph = imported.graph;
   ASSERT_EQ(graph.node_count(), 2u);
-  EXPECT_DOUBLE_EQ(*graph.given_time(node(graph, "aten::addmm")), 200e-6);
-  EXPECT_DOUBLE_EQ(*graph.given_time(node(graph, "aten::relu")), 20e-6);
-  EXPECT_THAT(edges(graph), ElementsAre("aten::addmm>aten::relu"));
+  EXPECT_DOUBLE_EQ(*graph.given_time(task_node(graph, "aten::addmm")), 200e-6);
+  EXPECT_DOUBLE_EQ(*graph.given_time(task_node(graph, "aten::relu")), 20e-6);
+  EXPECT_THAT(producer_edges(graph), ElementsAre("aten::addmm>aten::relu"));
   EXPECT_DOUBLE_EQ(*graph.bytes(graph.outputs(NodeId(0))[0]), 40.0);  // 5 x 2 floats
 }
 
 TEST(Kineto, WithoutAGpuTheInnermostOpsCount) {
-  const Imported imported = read(R"([
+  const Imported imported = read_as(R"([
  {"ph": "X", "cat": "cpu_op", "name": "outer", "pid": 1, "tid": 1, "ts": 0, "dur": 50},
  {"ph": "X", "cat": "cpu_op", "name": "inner", "pid": 1, "tid": 1, "ts": 5, "dur": 30},
  {"ph": "X", "cat": "cpu_op", "name": "backward", "pid": 1, "tid": 2, "ts": 70, "dur": 8}])",
-                                 "kineto");
-  EXPECT_THAT(edges(imported.graph), ElementsAre("inner>backward"));
+                                    "kineto");
+  EXPECT_THAT(producer_edges(imported.graph), ElementsAre("inner>backward"));
   EXPECT_DOUBLE_EQ(*imported.graph.given_time(NodeId(0)), 30e-6);
 }
 
 // --- WfFormat ---
 
 TEST(Wfformat, FilesJoinTasksAndParentsOnlyWait) {
-  const Imported imported = read(R"({"name": "w", "schemaVersion": "1.5", "workflow": {
+  const Imported imported = read_as(R"({"name": "w", "schemaVersion": "1.5", "workflow": {
  "specification": {"tasks": [
    {"name": "split", "id": "t1", "parents": [], "children": ["t2", "t3"], "inputFiles": ["in"],
     "outputFiles": ["x"]},
@@ -307,24 +307,24 @@ TEST(Wfformat, FilesJoinTasksAndParentsOnlyWait) {
  "execution": {"makespanInSeconds": 3, "tasks": [{"id": "t1", "runtimeInSeconds": 2.5},
    {"id": "t2", "runtimeInSeconds": 1}, {"id": "t3", "runtimeInSeconds": 4}],
   "machines": [{"nodeName": "m"}]}}})",
-                                 "wfformat");
+                                    "wfformat");
   const graph::Graph& graph = imported.graph;
   EXPECT_EQ(graph.name(), "w");
-  EXPECT_DOUBLE_EQ(*graph.given_time(node(graph, "t1")), 2.5);
-  EXPECT_EQ(graph.op_kind(node(graph, "t3")), "use");
-  EXPECT_THAT(edges(graph), ElementsAre("in>t1", "t1>t2", "t1>t3"));
-  EXPECT_DOUBLE_EQ(*graph.bytes(graph.inputs(node(graph, "t2"))[0]), 9.0);
-  EXPECT_DOUBLE_EQ(*graph.bytes(graph.inputs(node(graph, "t3"))[0]), 0.0);
+  EXPECT_DOUBLE_EQ(*graph.given_time(task_node(graph, "t1")), 2.5);
+  EXPECT_EQ(graph.op_kind(task_node(graph, "t3")), "use");
+  EXPECT_THAT(producer_edges(graph), ElementsAre("in>t1", "t1>t2", "t1>t3"));
+  EXPECT_DOUBLE_EQ(*graph.bytes(graph.inputs(task_node(graph, "t2"))[0]), 9.0);
+  EXPECT_DOUBLE_EQ(*graph.bytes(graph.inputs(task_node(graph, "t3"))[0]), 0.0);
 }
 
 TEST(Wfformat, OlderVersionsHaveEverythingInTheTask) {
-  const Imported imported = read(R"({"name": "w", "schemaVersion": "1.4", "workflow": {"tasks": [
+  const Imported imported = read_as(R"({"name": "w", "schemaVersion": "1.4", "workflow": {"tasks": [
  {"name": "a_1", "runtimeInSeconds": 2, "parents": [], "children": ["b_1"],
   "files": [{"link": "output", "name": "f", "sizeInBytes": 5}]},
  {"name": "b_1", "parents": ["a_1"], "children": [],
   "files": [{"link": "input", "name": "f", "sizeInBytes": 5}]}]}})",
-                                 "wfformat");
-  EXPECT_THAT(edges(imported.graph), ElementsAre("a_1>b_1"));
+                                    "wfformat");
+  EXPECT_THAT(producer_edges(imported.graph), ElementsAre("a_1>b_1"));
   EXPECT_DOUBLE_EQ(*imported.graph.given_time(NodeId(1)), 2.0);  // the mean of those that have one
   EXPECT_THAT(imported.notes, Contains("1 tasks have no run time: 2 s is taken for each"));
   EXPECT_THAT(error(R"({"workflow": {"tasks": [{"name": "a", "parents": ["z"]}]}})"),
@@ -333,15 +333,16 @@ TEST(Wfformat, OlderVersionsHaveEverythingInTheTask) {
 
 // b and c both write x; c comes first in the file, but d's parent is b. A path is part of the name.
 TEST(Wfformat, ReadersTakeFilesFromTheirParents) {
-  const Imported imported = read(R"({"name": "w", "workflow": {"tasks": [
+  const Imported imported = read_as(R"({"name": "w", "workflow": {"tasks": [
    {"name": "c", "runtime": 1, "parents": ["d"], "files": [
      {"link": "output", "name": "x", "size": 5}, {"link": "input", "name": "y", "size": 4}]},
    {"name": "b", "runtime": 1, "files": [{"link": "output", "name": "x", "size": 5},
      {"link": "input", "path": "in/", "name": "x", "sizeInBytes": null}]},
    {"name": "d", "runtime": 1, "parents": ["b"], "files": [
      {"link": "input", "name": "x", "size": 5}, {"link": "output", "name": "y", "size": 4}]}]}})",
-                                 "wfformat");
-  EXPECT_THAT(edges(imported.graph), testing::UnorderedElementsAre("d>c", "in/x>b", "b>d"));
+                                    "wfformat");
+  EXPECT_THAT(producer_edges(imported.graph),
+              testing::UnorderedElementsAre("d>c", "in/x>b", "b>d"));
   EXPECT_THAT(imported.notes, Contains(HasSubstr("1 files are written by several tasks")));
   EXPECT_THAT(imported.notes, Contains(HasSubstr("1 files have no size")));
 }
@@ -349,15 +350,15 @@ TEST(Wfformat, ReadersTakeFilesFromTheirParents) {
 // --- DAGBench ---
 
 TEST(Dagbench, TheTaskGraphAlone) {
-  const Imported saga = read(R"({"tasks": [{"name": "a", "cost": 6}, {"name": "b", "cost": 2}],
+  const Imported saga = read_as(R"({"tasks": [{"name": "a", "cost": 6}, {"name": "b", "cost": 2}],
    "dependencies": [{"source": "a", "target": "b", "size": 30, "probability": 1.0}]})",
-                             "dagbench");
-  EXPECT_THAT(edges(saga.graph), ElementsAre("a>b"));
-  const Imported networkx = read(R"({"directed": true, "multigraph": false, "graph": {},
+                                "dagbench");
+  EXPECT_THAT(producer_edges(saga.graph), ElementsAre("a>b"));
+  const Imported networkx = read_as(R"({"directed": true, "multigraph": false, "graph": {},
    "nodes": [{"weight": 0.5, "id": 0}, {"weight": 2, "id": 1}],
    "links": [{"weight": 30, "source": 0, "target": 1}]})",
-                                 "dagbench");
-  EXPECT_THAT(edges(networkx.graph), ElementsAre("0>1"));
+                                    "dagbench");
+  EXPECT_THAT(producer_edges(networkx.graph), ElementsAre("0>1"));
   EXPECT_DOUBLE_EQ(*networkx.graph.given_time(NodeId(0)), 0.5);
   EXPECT_DOUBLE_EQ(*networkx.graph.bytes(networkx.graph.outputs(NodeId(0))[0]), 30.0);
   EXPECT_THAT(error(R"({"directed": false, "nodes": [{"id": 1, "weight": 1}], "links": []})"),
@@ -365,13 +366,13 @@ TEST(Dagbench, TheTaskGraphAlone) {
 }
 
 TEST(Dagbench, TimesBySpeedAndTheNetwork) {
-  const Imported imported = read(R"({"name": "d", "task_graph": {
+  const Imported imported = read_as(R"({"name": "d", "task_graph": {
    "tasks": [{"name": "a", "cost": 6}, {"name": "b", "cost": 2}],
    "dependencies": [{"source": "a", "target": "b", "size": 30}]},
   "network": {"nodes": [{"name": "n0", "speed": 1.0}, {"name": "n1", "speed": 3.0}],
    "edges": [{"source": "n0", "target": "n1", "speed": 10}, {"source": "n0", "target": "n0",
      "speed": 1e9}]}})",
-                                 "dagbench");
+                                    "dagbench");
   const graph::Graph& graph = imported.graph;
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(0)), 6.0);
   EXPECT_DOUBLE_EQ(graph.times_by_kind(NodeId(0))[0].time, 2.0);  // 6 at speed 3
@@ -390,10 +391,10 @@ TEST(Dagbench, LeavesOutLargeNetworks) {
     tasks += fmt::format(R"({}{{"name": "t{}", "cost": 1}})", i == 0 ? "" : ",", i);
   }
   const Imported imported =
-      read(fmt::format(R"({{"task_graph": {{"tasks": [{}], "dependencies": []}},
+      read_as(fmt::format(R"({{"task_graph": {{"tasks": [{}], "dependencies": []}},
         "network": {{"nodes": [{}], "edges": []}}}})",
-                       tasks, nodes),
-           "dagbench");
+                          tasks, nodes),
+              "dagbench");
   EXPECT_TRUE(imported.graph.times_by_kind(NodeId(0)).empty());
   EXPECT_FALSE(imported.machine);
   EXPECT_THAT(imported.notes, Contains(HasSubstr("the file's network is left out: more than 512")));

@@ -16,13 +16,13 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-Imported read(std::string_view text) {
+Imported costed_hlo(std::string_view text) {
   return read_hlo("m.hlo", text, {});
 }
 
 // New rows of a cache, and the gradient of a table, which starts as zeros.
 TEST(HloCosts, AScatterWritesItsUpdates) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = costed_hlo(R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
 fused {
   cache = f32[1000,8] parameter(0)
@@ -54,7 +54,7 @@ ENTRY e {
 }
 
 TEST(HloCosts, SortsAndTopKGoByRows) {
-  const Imported imported = read(R"(HloModule m
+  const Imported imported = costed_hlo(R"(HloModule m
 less { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT }
 ENTRY e {
   x = f32[64,1024] parameter(0)
@@ -81,15 +81,15 @@ ENTRY e {{
       {R"({"custom_call_config": {"body": "TUw=", "cost_estimate": {"flops": 12345, "transcendentals": 7, "bytes_accessed": 9}}})",
        R"({"custom_call_config":{"cost_estimate":{"transcendentals":"7","flops":"12345"}}})",
        R"("{\"custom_call_config\": {\"cost_estimate\": {\"flops\": 12345}}}")"}) {
-    const Imported imported = read(fmt::format(kText, config));
+    const Imported imported = costed_hlo(fmt::format(kText, config));
     EXPECT_EQ(imported.graph.flops(NodeId(0)), 12345.0) << config;
     EXPECT_THAT(imported.notes, Not(Contains(HasSubstr("no rule")))) << config;
   }
-  EXPECT_EQ(read(fmt::format(kText, R"({"body": "TUw="})")).graph.flops(NodeId(0)), 4096.0);
+  EXPECT_EQ(costed_hlo(fmt::format(kText, R"({"body": "TUw="})")).graph.flops(NodeId(0)), 4096.0);
 }
 
 TEST(HloCosts, ProductsOfSmallTypes) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = costed_hlo(R"(HloModule m
 ENTRY e {
   a = f4e2m1fn[128,256] parameter(0)
   b = f4e2m1fn[64,256] parameter(1)
@@ -107,7 +107,7 @@ ENTRY e {
 }
 
 TEST(HloCosts, FusedAttention) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = costed_hlo(R"(HloModule m
 ENTRY e {
   q = bf16[2,2048,32,128] parameter(0)
   kv = bf16[2,2048,2,8,128] parameter(1)
@@ -126,7 +126,7 @@ ENTRY e {
 
 // The sum over all arrays of one instruction.
 TEST(HloCosts, AnAllReduceOfSeveralArrays) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = costed_hlo(R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
 ENTRY e {
   x = f32[100] parameter(0)

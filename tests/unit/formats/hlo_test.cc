@@ -19,16 +19,16 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-Imported read(std::string_view text) {
+Imported imported_hlo(std::string_view text) {
   return read_hlo("m.hlo", text, {});
 }
-std::string error_in(std::string_view text) {
-  return error_of([&] { read(text); });
+std::string hlo_error(std::string_view text) {
+  return error_of([&] { imported_hlo(text); });
 }
 
 TEST(Hlo, DotAndPlumbing) {
   const graph::Graph graph =
-      read(R"(HloModule small, entry_computation_layout={(f32[8,16]{1,0})->f32[8,4]{1,0}}
+      imported_hlo(R"(HloModule small, entry_computation_layout={(f32[8,16]{1,0})->f32[8,4]{1,0}}
 
 ENTRY %main (x: f32[8,16], w: bf16[16,4]) -> (f32[8,4], f32[4,8]) {
   %x = f32[8,16]{1,0} parameter(0), metadata={op_name="jit(f)/a, (b" source_file="x.py"}
@@ -56,7 +56,7 @@ ENTRY %main (x: f32[8,16], w: bf16[16,4]) -> (f32[8,4], f32[4,8]) {
 }
 
 TEST(Hlo, ShortForm) {
-  const graph::Graph graph = read(R"(
+  const graph::Graph graph = imported_hlo(R"(
 HloModule m
 // a comment
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
@@ -73,7 +73,7 @@ ENTRY e {
 }
 
 TEST(Hlo, ConvolutionByWindowAndLabels) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = imported_hlo(R"(HloModule m
 ENTRY e {
   x = f32[2,32,32,3] parameter(0)
   k = f32[3,3,3,8] parameter(1)
@@ -90,7 +90,7 @@ ENTRY e {
 
 // A product as compilers for TPUs write it: the window hangs over the input but for one tap.
 TEST(Hlo, AConvolutionThatIsAProduct) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = imported_hlo(R"(HloModule m
 ENTRY e {
   x = f32[16,2,1] parameter(0)
   k = f32[16,16,512] parameter(1)
@@ -105,7 +105,7 @@ ENTRY e {
 }
 
 TEST(Hlo, VendorLibraries) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = imported_hlo(R"(HloModule m
 ENTRY e {
   a = f32[101,407] parameter(0)
   b = f32[407,400] parameter(1)
@@ -135,8 +135,8 @@ TEST(Hlo, DimensionsThatOperandsDoNotHave) {
         "lhs_contracting_dims={{{}}}, rhs_contracting_dims={{0}} }}",
         dims);
   };
-  EXPECT_EQ(read(product("1")).graph.node_count(), 1u);
-  EXPECT_THAT(error_in(product("2")), HasSubstr("no dimension 2"));
+  EXPECT_EQ(imported_hlo(product("1")).graph.node_count(), 1u);
+  EXPECT_THAT(hlo_error(product("2")), HasSubstr("no dimension 2"));
   const auto convolution = [](const char* labels) {
     return fmt::format(
         "HloModule m\nENTRY e {{ x = f32[1,8,8,3] parameter(0)\n k = f32[3,3,3,8] "
@@ -144,15 +144,15 @@ TEST(Hlo, DimensionsThatOperandsDoNotHave) {
         "dim_labels={} }}",
         labels);
   };
-  EXPECT_EQ(read(convolution("b01f_01io->b01f")).graph.node_count(), 1u);
+  EXPECT_EQ(imported_hlo(convolution("b01f_01io->b01f")).graph.node_count(), 1u);
   for (const char* labels : {"xxxx", "b01f_01io", "b01f->b01f", "b0f_0io->b0f"}) {
-    EXPECT_THAT(error_in(convolution(labels)), HasSubstr("do not fit the shapes")) << labels;
+    EXPECT_THAT(hlo_error(convolution(labels)), HasSubstr("do not fit the shapes")) << labels;
   }
 }
 
 // As newer versions of JAX write them before the computations.
 TEST(Hlo, TablesOfTheSourceAreSkipped) {
-  const graph::Graph graph = read(R"(HloModule jit_f, is_scheduled=true
+  const graph::Graph graph = imported_hlo(R"(HloModule jit_f, is_scheduled=true
 
 FileNames
 1 "/home/me/{model}.py"
@@ -173,7 +173,7 @@ ENTRY %main {
 }
 
 TEST(Hlo, FusionIsCostedByItsBody) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = imported_hlo(R"(HloModule m
 %fused (p.0: f32[1000,8], p.1: s32[], p.2: f32[1,8]) -> f32[1,8] {
   %p.0 = f32[1000,8] parameter(0)
   %p.1 = s32[] parameter(1)
@@ -201,7 +201,7 @@ ENTRY %e {
 // One layer of a stack of weights, looked up by a fusion inside a fusion, and one row of a cache
 // written in place.
 TEST(Hlo, AFusionReadsAndWritesPartsOfStacks) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = imported_hlo(R"(HloModule m
 layer {
   stack = f32[32,8,8] parameter(0)
   i = s32[] parameter(1)
@@ -236,7 +236,7 @@ ENTRY e {
 }
 
 TEST(Hlo, LoopIsOneNodeAndHandsOnItsWeights) {
-  const Imported imported = read(R"(HloModule m
+  const Imported imported = imported_hlo(R"(HloModule m
 body {
   s = (s32[], f32[4,4], f32[4,4]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
@@ -284,17 +284,17 @@ ENTRY e {{ x = f32[8] parameter(0)
   t = (f32[8]) tuple(x)
   l = (f32[8]) while(t), condition=cond, body=body{}
   ROOT r = f32[8] get-tuple-element(l), index=0 }})";
-  const Imported open = read(fmt::format(kText, ""));
+  const Imported open = imported_hlo(fmt::format(kText, ""));
   EXPECT_THAT(open.notes, Contains(HasSubstr("1 loops whose number of rounds")));
   EXPECT_THAT(open.notes, Contains(HasSubstr("custom-call \"ask\" (1 times) has no rule")));
   const Imported noted =
-      read(fmt::format(kText, R"(, backend_config={"known_trip_count":{"n":"5"}})"));
+      imported_hlo(fmt::format(kText, R"(, backend_config={"known_trip_count":{"n":"5"}})"));
   EXPECT_EQ(noted.graph.flops(NodeId(0)), 5.0 * (8 + 1));
 }
 
 TEST(Hlo, CallsAreInlinedAndUpdatesFound) {
   const graph::Graph graph =
-      read(
+      imported_hlo(
           R"(HloModule step, input_output_alias={ {0}: (0, {}, may-alias), {1}: (1, {}, may-alias) }
 f { a = f32[64] parameter(0)
   ROOT n = f32[64] negate(a) }
@@ -314,7 +314,7 @@ ENTRY e {
 }
 
 TEST(Hlo, CollectivesAsyncPairsAndDeadCode) {
-  const Imported imported = read(R"(HloModule m
+  const Imported imported = imported_hlo(R"(HloModule m
 add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
 ENTRY e {
   x = f32[256] parameter(0)
@@ -330,7 +330,7 @@ ENTRY e {
 
 // As XLA writes them for GPUs and TPUs: the start's tuple has the operands, too.
 TEST(Hlo, AsyncPairsHandOnTheirResult) {
-  const Imported imported = read(R"(HloModule m
+  const Imported imported = imported_hlo(R"(HloModule m
 wrapped { p = f32[8,256] parameter(0) ROOT s = f32[2,256] slice(p), slice={[0:2], [0:256]} }
 ENTRY e {
   x = f32[64,256] parameter(0)
@@ -368,7 +368,7 @@ ENTRY e {
 
 // Their halves are one node as well, which stays though nobody reads it.
 TEST(Hlo, SendAndRecv) {
-  const Imported imported = read(R"(HloModule m
+  const Imported imported = imported_hlo(R"(HloModule m
 ENTRY e {
   x = f32[256] parameter(0)
   token = token[] after-all()
@@ -386,7 +386,7 @@ ENTRY e {
 }
 
 TEST(Hlo, CollectivesInAsynchronousComputations) {
-  const Imported imported = read(R"(HloModule m
+  const Imported imported = imported_hlo(R"(HloModule m
 wrapped { p = f32[8,256] parameter(0) ROOT a = f32[8,256] all-to-all(p), dimensions={0} }
 ENTRY e {
   x = f32[8,256] parameter(0)
@@ -398,7 +398,7 @@ ENTRY e {
 }
 
 TEST(Hlo, CollectivesInFusions) {
-  const Imported imported = read(R"(HloModule m
+  const Imported imported = imported_hlo(R"(HloModule m
 add { a = bf16[] parameter(0) b = bf16[] parameter(1) ROOT c = bf16[] add(a, b) }
 all-reduce-scatter.3 {
   p = bf16[32,8192] parameter(0)
@@ -414,7 +414,7 @@ ENTRY e {
 
 TEST(Hlo, AsWindowsWritesText) {
   const graph::Graph graph =
-      read(
+      imported_hlo(
           "\xef\xbb\xbfHloModule m, is_scheduled=true\r\n\r\nENTRY %e {\r\n  %x = f32[8]{0} "
           "parameter(0)\r\n  ROOT %y = f32[8]{0} negate(%x), metadata={op_name=\"a/neg\"}\r\n}\r\n")
           .graph;
@@ -423,7 +423,7 @@ TEST(Hlo, AsWindowsWritesText) {
 }
 
 TEST(Hlo, Buffers) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = imported_hlo(R"(HloModule m
 ENTRY e {
   x = f32[256] parameter(0)
   b = b(f32[256]{0}) custom-call(x), custom_call_target="Pin"
@@ -434,7 +434,7 @@ ENTRY e {
 }
 
 TEST(Hlo, ConstantsAreFolded) {
-  const graph::Graph graph = read(R"(HloModule m
+  const graph::Graph graph = imported_hlo(R"(HloModule m
 ENTRY e {
   x = f32[4,4] parameter(0)
   c = f32[4,4] constant({ { 1, 2, 3, 4 }, { 1, 2, 3, 4 },
@@ -463,60 +463,62 @@ TEST(Hlo, EveryElementType) {
                                                                                {"f4e2m1fn", 8},
                                                                                {"u2", 4}}) {
     const graph::Graph graph =
-        read(fmt::format(
-                 "HloModule m\nENTRY e {{ x = {0}[16] parameter(0)\n ROOT y = {0}[16] copy(x) }}",
-                 type))
+        imported_hlo(
+            fmt::format(
+                "HloModule m\nENTRY e {{ x = {0}[16] parameter(0)\n ROOT y = {0}[16] copy(x) }}",
+                type))
             .graph;
     EXPECT_EQ(graph.bytes(graph.outputs(NodeId(0))[0]), bytes) << type;
   }
 }
 
 TEST(Hlo, DamagedModules) {
-  EXPECT_THAT(error_in(""), HasSubstr("m.hlo:1:1: an HLO module starts with 'HloModule'"));
-  EXPECT_THAT(error_in("HloModule m\n"), HasSubstr("m.hlo:2:1: the module has no computation"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)"),
+  EXPECT_THAT(hlo_error(""), HasSubstr("m.hlo:1:1: an HLO module starts with 'HloModule'"));
+  EXPECT_THAT(hlo_error("HloModule m\n"), HasSubstr("m.hlo:2:1: the module has no computation"));
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[2] parameter(0)"),
               HasSubstr("the file ends where '}' should be"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f33[2] parameter(0) }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f33[2] parameter(0) }"),
               HasSubstr("m.hlo:2:15: unknown element type 'f33'"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] negate(y) }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[2] negate(y) }"),
               HasSubstr("m.hlo:2:29: there is no instruction 'y' before this one"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] call(), to_apply=gone }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[2] call(), to_apply=gone }"),
               HasSubstr("m.hlo:2:11: there is no computation 'gone'"));
-  EXPECT_THAT(error_in("HloModule m\nf { x = f32[2] call(), to_apply=f }\nENTRY e { x = f32[2] "
-                       "parameter(0) }"),
+  EXPECT_THAT(hlo_error("HloModule m\nf { x = f32[2] call(), to_apply=f }\nENTRY e { x = f32[2] "
+                        "parameter(0) }"),
               HasSubstr("calls itself"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] constant({1, 2) }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[2] constant({1, 2) }"),
               HasSubstr("closes nothing"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[99999999999,99999999999] parameter(0) }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[99999999999,99999999999] parameter(0) }"),
               HasSubstr("too many elements"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2,2] parameter(0)\n y = f32[2,2] dot(x) }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[2,2] parameter(0)\n y = f32[2,2] dot(x) }"),
               HasSubstr("m.hlo:3:2: a dot needs 2 operands"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)\n y = f32[2] fusion(x) }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[2] parameter(0)\n y = f32[2] fusion(x) }"),
               HasSubstr("m.hlo:3:2: a fusion needs 'calls'"));
-  EXPECT_THAT(error_in("HloModule m\nf { x = f32[2] parameter(0) }\nENTRY e { x = f32[2] "
-                       "parameter(0)\n y = f32[2] while(x), condition=f }"),
+  EXPECT_THAT(hlo_error("HloModule m\nf { x = f32[2] parameter(0) }\nENTRY e { x = f32[2] "
+                        "parameter(0)\n y = f32[2] while(x), condition=f }"),
               HasSubstr("a while needs 'body'"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = (f32[2], f32[2]) parameter(0)\n y = f32[2] "
-                       "get-tuple-element(x), index=2 }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = (f32[2], f32[2]) parameter(0)\n y = f32[2] "
+                        "get-tuple-element(x), index=2 }"),
               HasSubstr("the tuple has 2 elements, counted from 0"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)\n y = f32[2] "
-                       "get-tuple-element(x), index=0 }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[2] parameter(0)\n y = f32[2] "
+                        "get-tuple-element(x), index=0 }"),
               HasSubstr("its operand is no tuple"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(1) }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[2] parameter(1) }"),
               HasSubstr("not numbered 0 to 0"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = f32[2] parameter(0)\n x = f32[2] negate(x) }"),
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = f32[2] parameter(0)\n x = f32[2] negate(x) }"),
               HasSubstr("m.hlo:3:2: two instructions are named 'x'"));
   EXPECT_THAT(
-      error_in("HloModule m\nENTRY e { x = f32[2] parameter(0) }\nHloModule n\nENTRY e { x = "
-               "f32[2] parameter(0) }"),
+      hlo_error("HloModule m\nENTRY e { x = f32[2] parameter(0) }\nHloModule n\nENTRY e { x = "
+                "f32[2] parameter(0) }"),
       HasSubstr("m.hlo:3:1: a second module"));
-  EXPECT_THAT(error_in("HloModule m\nf { x = f32[2] parameter(0) }\nf { x = f32[2] parameter(0) }\n"
-                       "ENTRY e { x = f32[2] parameter(0) }"),
-              HasSubstr("m.hlo:3:1: two computations are named 'f'"));
+  EXPECT_THAT(
+      hlo_error("HloModule m\nf { x = f32[2] parameter(0) }\nf { x = f32[2] parameter(0) }\n"
+                "ENTRY e { x = f32[2] parameter(0) }"),
+      HasSubstr("m.hlo:3:1: two computations are named 'f'"));
   std::string buffers = "HloModule m\nENTRY e { x = ";
   for (int i = 0; i < 100; ++i) buffers += "b(";
-  EXPECT_THAT(error_in(buffers), HasSubstr("shapes nested deeper than 32"));
-  EXPECT_THAT(error_in("HloModule m\nENTRY e { x = " + std::string(100, '(') + " }"),
+  EXPECT_THAT(hlo_error(buffers), HasSubstr("shapes nested deeper than 32"));
+  EXPECT_THAT(hlo_error("HloModule m\nENTRY e { x = " + std::string(100, '(') + " }"),
               HasSubstr("tuples nested deeper than 32"));
 }
 

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::Optional;
 
-Imported read(std::string_view text) {
+Imported costed_ncnn(std::string_view text) {
   return read_ncnn("net.param", text, {});
 }
 double elements(const graph::Graph& graph, std::string_view name, std::size_t i = 0) {
@@ -39,7 +39,7 @@ TEST(NcnnExpression, Lists) {
 }
 
 TEST(NcnnLayers, ShapesFromExpressions) {
-  const graph::Graph graph = read(R"net(7767517
+  const graph::Graph graph = costed_ncnn(R"net(7767517
 6 6
 Input   x     0 1 x 0=16 1=10 2=8
 Input   like  0 1 like 0=20 1=4 2=3
@@ -56,7 +56,7 @@ BinaryOp add  2 1 c u s 0=0
 
 // Weights of one value for each channel, as in squeeze and excitation; of one row, as in attention.
 TEST(NcnnLayers, FewerDimensionsAreTheOutermost) {
-  const graph::Graph graph = read(R"(7767517
+  const graph::Graph graph = costed_ncnn(R"(7767517
 8 9
 Input       x    0 1 x 0=7 1=7 2=96
 Split       s    1 2 x x0 x1
@@ -75,7 +75,7 @@ BinaryOp    add  2 1 t row z 0=0
 }
 
 TEST(NcnnLayers, PermutingFourDimensions) {
-  const graph::Graph graph = read(R"(7767517
+  const graph::Graph graph = costed_ncnn(R"(7767517
 5 5
 Input   x   0 1 x 0=400 1=32 11=2 2=4
 Permute p   1 1 x y 0=1
@@ -92,7 +92,7 @@ MatMul  two 2 1 w w v 0=1
 }
 
 TEST(NcnnLayers, QuantisedWeights) {
-  const Imported imported = read(R"(7767517
+  const Imported imported = costed_ncnn(R"(7767517
 5 5
 Input        x  0 1 x 0=64 1=8
 Gemm         g8 1 1 x a 3=1 5=1 6=1 8=64 9=64 10=-1 18=2
@@ -113,7 +113,7 @@ InnerProduct f  1 1 c d 0=64 2=4096
 
 // A layer of a language model with linear attention, as pnnx writes it.
 TEST(NcnnLayers, GatedDeltaRule) {
-  const Imported imported = read(R"(7767517
+  const Imported imported = costed_ncnn(R"(7767517
 16 21
 Input      x     0 1 x
 Input      cache 0 2 state window
@@ -142,7 +142,7 @@ Reshape    ro    1 1 o out 0=2048 1=-1
 }
 
 TEST(NcnnLayers, OthersOfSpeechAndDetection) {
-  const graph::Graph graph = read(R"(7767517
+  const graph::Graph graph = costed_ncnn(R"(7767517
 13 13
 Input       x     0 1 x 0=10 1=6 2=8
 GLU         glu   1 1 x a 0=0
@@ -173,7 +173,7 @@ DetectionOutput found 3 1 f f f i 3=50
 }
 
 TEST(NcnnLayers, AttentionWithOtherWidths) {
-  const graph::Graph graph = read(R"(7767517
+  const graph::Graph graph = costed_ncnn(R"(7767517
 3 3
 Input x 0 1 x 0=64 1=10
 Input y 0 1 y 0=32 1=20
@@ -190,7 +190,7 @@ MultiHeadAttention a 3 1 x y y z 0=48 1=4 2=3072 3=32 4=32
 
 // The sides of images and the number of tokens follow from what Reshapes ask for.
 TEST(NcnnLayers, GuessedSizesFitTheReshapes) {
-  const Imported image = read(R"(7767517
+  const Imported image = costed_ncnn(R"(7767517
 8 9
 Input       in   0 1 in
 Input       text 0 1 text
@@ -206,7 +206,7 @@ Reshape     s    1 1 e f 0=320 1=64 2=64
   EXPECT_THAT(image.notes, Not(Contains(HasSubstr("gives"))));
   EXPECT_EQ(elements(image.graph, "conv"), 64 * 64 * 320);
 
-  const Imported tokens = read(R"(7767517
+  const Imported tokens = costed_ncnn(R"(7767517
 3 3
 Input   in 0 1 in
 Embed   e  1 1 in a 0=768 1=49408 3=37945344
@@ -214,7 +214,7 @@ Reshape r  1 1 a b 0=64 1=12 2=77
 )");
   EXPECT_THAT(tokens.notes, Contains(HasSubstr("'in': taken as w=77 h=1 c=1")));
 
-  const Imported neither = read(R"(7767517
+  const Imported neither = costed_ncnn(R"(7767517
 3 3
 Input   in 0 1 in 0=10 1=10
 Reshape r  1 1 in a 0=64 1=12 2=77
@@ -225,7 +225,7 @@ ReLU    x  1 1 a b
 }
 
 TEST(NcnnLayers, SequencesOfSpeech) {
-  const Imported imported = read(R"(7767517
+  const Imported imported = costed_ncnn(R"(7767517
 4 4
 Input         x    0 1 x
 Convolution1D conv 1 1 x a 0=96 1=5 4=2 6=92160
@@ -239,7 +239,7 @@ LSTM          lstm 1 1 y b 0=128 1=131584 2=0
 }
 
 TEST(NcnnLayers, ImagesBesideEachOther) {
-  const Imported imported = read(R"(7767517
+  const Imported imported = costed_ncnn(R"(7767517
 5 5
 Input       a    0 1 a
 Input       b    0 1 b
@@ -253,7 +253,7 @@ Convolution conv 1 1 d e 0=16 1=3 4=1 6=864
 }
 
 TEST(NcnnLayers, WeightsThatAreComputed) {
-  const graph::Graph graph = read(R"(7767517
+  const graph::Graph graph = costed_ncnn(R"(7767517
 3 3
 Input x 0 1 x 0=8 1=8 2=3
 Input k 0 1 k 0=3 1=3 11=3 2=16
@@ -266,15 +266,16 @@ Convolution c 2 1 x k y 0=16 1=3 4=1 19=1
 TEST(NcnnLayers, GraphsOfPnnxAreRefused) {
   for (const char* line : {"nn.Conv2d c 1 1 0 1 bias=True", "pnnx.Input j 0 1 1 #1=(1,3,8,8)f32"}) {
     const std::string text = std::string("7767517\n2 2\nInput i 0 1 0\n") + line + "\n";
-    EXPECT_THAT(test::error_of([&] { read(text); }), HasSubstr("this is pnnx's own graph")) << line;
+    EXPECT_THAT(test::error_of([&] { costed_ncnn(text); }), HasSubstr("this is pnnx's own graph"))
+        << line;
   }
 }
 
 TEST(NcnnLayers, ExpressionsThatCannotBeReadAreNoted) {
   const auto notes = [](const char* sizes) {
-    return read(fmt::format("7767517\n3 3\nInput in 0 1 in 0=8 1=8 2=4\n"
-                            "Reshape r 1 1 in a 6=\"{}\"\nReLU relu 1 1 a b\n",
-                            sizes))
+    return costed_ncnn(fmt::format("7767517\n3 3\nInput in 0 1 in 0=8 1=8 2=4\n"
+                                   "Reshape r 1 1 in a 6=\"{}\"\nReLU relu 1 1 a b\n",
+                                   sizes))
         .notes;
   };
   EXPECT_THAT(notes("64,1w"), Contains(HasSubstr("sizes of 1 layers, the first 'r'")));

@@ -17,11 +17,11 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-Imported read(std::string_view text, const ImportOptions& options = {}) {
+Imported imported_ncnn(std::string_view text, const ImportOptions& options = {}) {
   return read_ncnn("net.param", text, options);
 }
-std::string error_in(std::string_view text) {
-  return error_of([&] { read(text); });
+std::string ncnn_error(std::string_view text) {
+  return error_of([&] { imported_ncnn(text); });
 }
 
 constexpr std::string_view kSmallNet = R"(7767517
@@ -36,7 +36,7 @@ InnerProduct fc   1 1 d e 0=10 1=1 2=160
 )";
 
 TEST(Ncnn, SmallNet) {
-  const Imported imported = read(kSmallNet);
+  const Imported imported = imported_ncnn(kSmallNet);
   const graph::Graph& graph = imported.graph;
   EXPECT_EQ(graph.name(), "net");
   ASSERT_EQ(graph.node_count(), 5u);  // Input and Split are no work
@@ -59,7 +59,7 @@ TEST(Ncnn, SmallNet) {
 }
 
 TEST(Ncnn, HintsComeBeforeRules) {
-  const graph::Graph graph = read(R"(7767517
+  const graph::Graph graph = imported_ncnn(R"(7767517
 2 2
 Input data 0 1 data -23330=4,3,10,10,2 0=10 1=10 2=2
 Mystery odd 1 1 data out -23330=4,2,5,6,1
@@ -69,7 +69,7 @@ Mystery odd 1 1 data out -23330=4,2,5,6,1
 }
 
 TEST(Ncnn, ReshapePermuteSliceAndBroadcast) {
-  const graph::Graph graph = read(R"(7767517
+  const graph::Graph graph = imported_ncnn(R"(7767517
 6 7
 Input   in    0 1 in 0=4 1=6 2=8
 Permute perm  1 1 in p 0=3
@@ -92,16 +92,16 @@ TEST(Ncnn, OpenSizesAreGuessedOrGiven) {
 Input in   0 1 in
 Gemm  gemm 1 1 in out 3=1 5=1 6=1 8=32 9=64 10=4
 )";
-  const Imported guessed = read(kText);
+  const Imported guessed = imported_ncnn(kText);
   EXPECT_EQ(guessed.graph.flops(node(guessed.graph, "gemm")), 2.0 * 128 * 32 * 64);
   EXPECT_THAT(guessed.notes, Contains(HasSubstr("no shape for input 'in': taken as w=64 h=128")));
-  const Imported given = read(kText, {.dimensions = {{"in.h", 10}}});
+  const Imported given = imported_ncnn(kText, {.dimensions = {{"in.h", 10}}});
   EXPECT_EQ(given.graph.flops(node(given.graph, "gemm")), 2.0 * 10 * 32 * 64);
 }
 
 // What the first layer with weights asks for holds before the layers in front of it as well.
 TEST(Ncnn, FocusInFrontOfTheFirstConvolution) {
-  const Imported imported = read(R"(7767517
+  const Imported imported = imported_ncnn(R"(7767517
 3 3
 Input       images 0 1 images
 YoloV5Focus focus  1 1 images 207
@@ -118,7 +118,7 @@ Convolution conv   1 1 207 208 0=32 1=3 4=1 5=1 6=3456
 }
 
 TEST(Ncnn, ElementwiseLayersInFrontOfTheFirstConvolution) {
-  const Imported imported = read(R"(7767517
+  const Imported imported = imported_ncnn(R"(7767517
 6 6
 Input       data 0 1 data
 BinaryOp    sub  1 1 data a 0=1 1=1 2=127.5
@@ -136,7 +136,7 @@ Convolution conv 1 1 c d 0=8 1=3 3=2 4=1 6=216
 }
 
 TEST(Ncnn, PaddingAndScalingInFrontOfAGroupedConvolution) {
-  const Imported imported = read(R"(7767517
+  const Imported imported = imported_ncnn(R"(7767517
 6 7
 Input       x     0 1 x
 Split       split 1 2 x x0 x1
@@ -154,7 +154,7 @@ ConvolutionDepthWise conv 1 1 b c 0=32 1=3 6=1152 7=4
 
 // The shape of a mask does not follow from what reads the result.
 TEST(Ncnn, OtherInputsAreNotAskedForSizes) {
-  const Imported imported = read(R"(7767517
+  const Imported imported = imported_ncnn(R"(7767517
 4 4
 Input       x     0 1 x 0=8 1=8 2=16
 Input       angle 0 1 angle
@@ -166,49 +166,50 @@ Convolution conv  1 1 y z 0=4 1=1 6=64
 
 TEST(Ncnn, UnknownLayersAreNoted) {
   const Imported imported =
-      read("7767517\n2 2\nInput i 0 1 i 0=8\nFancy f 1 1 i o 0=\"a b\" 1=x\n");
+      imported_ncnn("7767517\n2 2\nInput i 0 1 i 0=8\nFancy f 1 1 i o 0=\"a b\" 1=x\n");
   EXPECT_EQ(imported.graph.flops(node(imported.graph, "f")), 8.0);
   EXPECT_THAT(imported.notes, Contains(HasSubstr("layer type Fancy (1 times) has no rule")));
 }
 
 TEST(Ncnn, LayersWithoutResultsAreDropped) {
-  const Imported imported =
-      read("7767517\n3 2\nInput i 0 1 i 0=4 1=4 2=4\nLSTM l 1 0 i 0=4 1=64\nReLU r 1 1 i o\n");
+  const Imported imported = imported_ncnn(
+      "7767517\n3 2\nInput i 0 1 i 0=4 1=4 2=4\nLSTM l 1 0 i 0=4 1=64\nReLU r 1 1 i o\n");
   EXPECT_EQ(imported.graph.node_count(), 1u);
   EXPECT_THAT(imported.notes, Contains("1 layers without results are dropped"));
 }
 
 TEST(Ncnn, AsWindowsWritesText) {
-  EXPECT_EQ(read("\xef\xbb\xbf"
-                 "7767517\r\n2 2\r\nInput i 0 1 i 0=8\r\nReLU r 1 1 i o\r\n")
+  EXPECT_EQ(imported_ncnn("\xef\xbb\xbf"
+                          "7767517\r\n2 2\r\nInput i 0 1 i 0=8\r\nReLU r 1 1 i o\r\n")
                 .graph.node_count(),
             1u);
 }
 
 TEST(Ncnn, SameNamesAreMadeUnique) {
   const graph::Graph graph =
-      read("7767517\n3 3\nInput i 0 1 i 0=8\nReLU r 1 1 i a\nReLU r 1 1 a b\n").graph;
+      imported_ncnn("7767517\n3 3\nInput i 0 1 i 0=8\nReLU r 1 1 i a\nReLU r 1 1 a b\n").graph;
   EXPECT_TRUE(graph.find_node("r"));
   EXPECT_TRUE(graph.find_node("r.1"));
 }
 
 TEST(Ncnn, DamagedFiles) {
-  EXPECT_THAT(error_in(""), HasSubstr("net.param:1:1: the file ends where the magic number"));
-  EXPECT_THAT(error_in("7767518\n1 1\n"), HasSubstr("net.param:1:1: an ncnn param file starts"));
-  EXPECT_THAT(error_in("7767517\n-1 1\n"), HasSubstr("net.param:2:1: expected a number of layers"));
-  EXPECT_THAT(error_in("7767517\n2 2\nInput i 0 1 i\n"),
+  EXPECT_THAT(ncnn_error(""), HasSubstr("net.param:1:1: the file ends where the magic number"));
+  EXPECT_THAT(ncnn_error("7767518\n1 1\n"), HasSubstr("net.param:1:1: an ncnn param file starts"));
+  EXPECT_THAT(ncnn_error("7767517\n-1 1\n"),
+              HasSubstr("net.param:2:1: expected a number of layers"));
+  EXPECT_THAT(ncnn_error("7767517\n2 2\nInput i 0 1 i\n"),
               HasSubstr("net.param:4:1: the file ends after 1 of 2 layers"));
-  EXPECT_THAT(error_in("7767517\n1 1\nReLU r 1 1 i o\n"),
+  EXPECT_THAT(ncnn_error("7767517\n1 1\nReLU r 1 1 i o\n"),
               HasSubstr("net.param:3:12: blob 'i' is read before a layer writes it"));
-  EXPECT_THAT(error_in("7767517\n2 2\nInput i 0 1 i\nInput j 0 1 i\n"),
+  EXPECT_THAT(ncnn_error("7767517\n2 2\nInput i 0 1 i\nInput j 0 1 i\n"),
               HasSubstr("net.param:4:13: two layers write blob 'i'"));
-  EXPECT_THAT(error_in("7767517\n1 1\nInput i 0 1 i w=3\n"),
+  EXPECT_THAT(ncnn_error("7767517\n1 1\nInput i 0 1 i w=3\n"),
               HasSubstr("3:15: expected a parameter"));
-  EXPECT_THAT(error_in("7767517\n1 1\nInput i 0 1 i -23330=4,3\n"),
+  EXPECT_THAT(ncnn_error("7767517\n1 1\nInput i 0 1 i -23330=4,3\n"),
               HasSubstr("3:15: an array starts with the number"));
-  EXPECT_THAT(error_in("7767517\n1 1\nInput i 0 1 i\nInput j 0 1 j\n"),
+  EXPECT_THAT(ncnn_error("7767517\n1 1\nInput i 0 1 i\nInput j 0 1 j\n"),
               HasSubstr("4:1: text follows the last of the 1 layers"));
-  EXPECT_THAT(error_in("7767517\n1 1\nReLU r 0 1 o\n"),
+  EXPECT_THAT(ncnn_error("7767517\n1 1\nReLU r 0 1 o\n"),
               HasSubstr("3:1: layer 'r' of type ReLU reads no"));
 }
 

@@ -9,6 +9,7 @@ namespace doppler::formats {
 namespace {
 
 using namespace test::onnx;
+using test::onnx::node;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -27,7 +27,7 @@ constexpr std::string_view kSmall =
     "5000000000,20000000000\n"
     "0,0,formation\n";
 
-std::string error_in(std::string_view text) {
+std::string published_text_error(std::string_view text) {
   return error_of([&] { read_published_text("g.txt", text); });
 }
 
@@ -110,51 +110,55 @@ TEST(PublishedText, RefusesToWriteWithoutTimes) {
 }
 
 TEST(PublishedText, RefusesBadInputWithItsPlace) {
-  EXPECT_EQ(error_in(""), "g.txt:1:1: the file ends before the number of vertices");
-  EXPECT_EQ(error_in("{\"format\": 1}"), "g.txt:1:1: expected the number of vertices, an integer");
-  EXPECT_EQ(error_in("99999999999\n"),
+  EXPECT_EQ(published_text_error(""), "g.txt:1:1: the file ends before the number of vertices");
+  EXPECT_EQ(published_text_error("{\"format\": 1}"),
+            "g.txt:1:1: expected the number of vertices, an integer");
+  EXPECT_EQ(published_text_error("99999999999\n"),
             "g.txt:1:1: 99999999999 is too large: the number of vertices must be below 50000001");
-  EXPECT_EQ(error_in("99999999999999999999999999\n"),
+  EXPECT_EQ(published_text_error("99999999999999999999999999\n"),
             "g.txt:1:1: 99999999999999999999999999 is too large: the number of vertices must be "
             "below 50000001");
-  EXPECT_EQ(error_in("-3\n"), "g.txt:1:1: expected the number of vertices, an integer");
-  EXPECT_EQ(error_in("2\n0, 2,\n"),
+  EXPECT_EQ(published_text_error("-3\n"), "g.txt:1:1: expected the number of vertices, an integer");
+  EXPECT_EQ(published_text_error("2\n0, 2,\n"),
             "g.txt:2:4: 2 is too large: the number of an input vertex must be below 2");
-  EXPECT_EQ(error_in("2\n0, 0,\n"), "g.txt:2:1: the input vertex 0 stands twice");
-  EXPECT_EQ(error_in("3\n0,\n0, x\n"), "g.txt:3:4: expected the number of a vertex, an integer");
-  EXPECT_EQ(error_in("3\n0,\n0, 5\n1, 1\n1,1\n1,1\n"),
+  EXPECT_EQ(published_text_error("2\n0, 0,\n"), "g.txt:2:1: the input vertex 0 stands twice");
+  EXPECT_EQ(published_text_error("3\n0,\n0, x\n"),
+            "g.txt:3:4: expected the number of a vertex, an integer");
+  EXPECT_EQ(published_text_error("3\n0,\n0, 5\n1, 1\n1,1\n1,1\n"),
             "g.txt:3:4: 5 is too large: the number of a vertex must be below 2");
-  EXPECT_EQ(error_in("2\n\n0\n1, 1\n1,1\n1,1\n"), "g.txt:4:1: 1 edge sources but 2 edge targets");
-  EXPECT_EQ(error_in("2\n\n0\n1\n1,1\n"),
+  EXPECT_EQ(published_text_error("2\n\n0\n1, 1\n1,1\n1,1\n"),
+            "g.txt:4:1: 1 edge sources but 2 edge targets");
+  EXPECT_EQ(published_text_error("2\n\n0\n1\n1,1\n"),
             "g.txt:6:1: the file ends after the costs of 1 vertices of 2");
-  EXPECT_EQ(error_in("50000000\n\n\n\n1,1\n"),
+  EXPECT_EQ(published_text_error("50000000\n\n\n\n1,1\n"),
             "g.txt:6:1: the file ends after the costs of 1 vertices of 50000000");
-  EXPECT_EQ(error_in("1\n\n\n\n1,1\n2,2\n"),
+  EXPECT_EQ(published_text_error("1\n\n\n\n1,1\n2,2\n"),
             "g.txt:6:1: something follows the costs of the 1 vertices");
 }
 
 TEST(PublishedText, RefusesCostsThatAreNoCosts) {
   for (const char* cost : {"-1", "nan", "inf", "", "1e999", "12x"}) {
-    EXPECT_EQ(error_in(std::string("1\n\n\n\n") + cost + ",1\n"),
+    EXPECT_EQ(published_text_error(std::string("1\n\n\n\n") + cost + ",1\n"),
               "g.txt:5:1: the compute cost must be a finite number >= 0")
         << cost;
-    EXPECT_EQ(error_in(std::string("1\n\n\n\n1, ") + cost + ",x\n"),
+    EXPECT_EQ(published_text_error(std::string("1\n\n\n\n1, ") + cost + ",x\n"),
               "g.txt:5:4: the communication cost must be a finite number >= 0")
         << cost;
   }
 }
 
 TEST(PublishedText, PointsAtANodeOfACycle) {
-  EXPECT_EQ(error_in("2\n\n0, 1\n1, 0\n1,1\n1,1\n"),
+  EXPECT_EQ(published_text_error("2\n\n0, 1\n1, 0\n1,1\n1,1\n"),
             "g.txt:5:1: node 'n0' depends on itself (a cycle)");
-  EXPECT_EQ(error_in("1\n\n0\n0\n1,1\n"), "g.txt:5:1: node 'n0' depends on itself (a cycle)");
+  EXPECT_EQ(published_text_error("1\n\n0\n0\n1,1\n"),
+            "g.txt:5:1: node 'n0' depends on itself (a cycle)");
 }
 
 TEST(PublishedText, EveryTruncationBeforeTheLastLineIsAnError) {
   // The last line may be cut behind its second number: nothing then shows that more stood there.
   const std::size_t last_line = kSmall.rfind("0,0,formation");
   for (std::size_t length = 0; length < last_line + 3; ++length) {
-    EXPECT_THAT(error_in(kSmall.substr(0, length)), testing::StartsWith("g.txt:"))
+    EXPECT_THAT(published_text_error(kSmall.substr(0, length)), testing::StartsWith("g.txt:"))
         << "after " << length << " bytes";
   }
 }

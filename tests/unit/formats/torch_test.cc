@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 // "a>b" for every pair that a tensor joins, in the order of the consumers.
-std::vector<std::string> edges(const graph::Graph& graph) {
+std::vector<std::string> operation_edges(const graph::Graph& graph) {
   std::vector<std::string> found;
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     for (const TensorId tensor : graph.inputs(NodeId::of(v))) {
@@ -293,7 +293,8 @@ TEST(Kineto, KernelsOfCudaGraphsAreOpsWhereTheyWereLaunched) {
   const graph::Graph& graph = imported.graph;
   ASSERT_EQ(graph.node_count(), 4u);
   // On the thread: embedding, the launch, argmax. On the GPU: gemm before norm.
-  EXPECT_THAT(edges(graph), ElementsAre("aten::embedding>gemm", "gemm>norm", "norm>aten::argmax"));
+  EXPECT_THAT(operation_edges(graph),
+              ElementsAre("aten::embedding>gemm", "gemm>norm", "norm>aten::argmax"));
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(0)), 5e-6);
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(1)), 40e-6);
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(2)), 10e-6);
@@ -317,7 +318,7 @@ TEST(Kineto, KernelsAloneFollowTheirStreams) {
   "args": {"correlation": 9}}])");
   const graph::Graph& graph = imported.graph;
   ASSERT_EQ(graph.node_count(), 3u);
-  EXPECT_THAT(edges(graph), ElementsAre("a>b", "a>c"));
+  EXPECT_THAT(operation_edges(graph), ElementsAre("a>b", "a>c"));
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(0)), 10e-6);
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(2)), 1e-6);
   EXPECT_THAT(imported.notes, Contains(HasSubstr("3 GPU events belong to no op")));
@@ -335,7 +336,8 @@ TEST(Kineto, KernelsWithoutACallAreBesideTheOps) {
   ASSERT_EQ(graph.node_count(), 2u);
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(0)), 20e-6);
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(1)), 4e-6);
-  EXPECT_THAT(edges(graph), ElementsAre("op>fill"));  // op had ended at 10, fill starts at 30
+  EXPECT_THAT(operation_edges(graph),
+              ElementsAre("op>fill"));  // op had ended at 10, fill starts at 30
   EXPECT_THAT(imported.notes, Contains(HasSubstr("1 GPU events belong to no op")));
   EXPECT_THAT(imported.notes, Not(Contains(HasSubstr("left out"))));
 }
@@ -352,7 +354,7 @@ TEST(Kineto, OpsThatWorkThemselvesAreOneWithWhatTheyCall) {
  {"ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 1, "ts": 120, "dur": 7}])");
   const graph::Graph& graph = imported.graph;
   ASSERT_EQ(graph.node_count(), 3u);
-  EXPECT_THAT(edges(graph), ElementsAre("aten::t>aten::addmm", "aten::addmm>aten::relu"));
+  EXPECT_THAT(operation_edges(graph), ElementsAre("aten::t>aten::addmm", "aten::addmm>aten::relu"));
   EXPECT_DOUBLE_EQ(*graph.given_time(NodeId(1)), 90e-6);
   EXPECT_THAT(imported.notes, Contains(HasSubstr("3 of 6 ops only call others or are part")));
 }
@@ -380,7 +382,7 @@ TEST(Kineto, WithoutCategoriesTheProcessTells) {
   "args": {}},
  {"name": "aten::add", "ph": "X", "ts": 95, "dur": 4, "tid": 1, "pid": "CPU functions",
   "args": {}}])");
-  EXPECT_THAT(edges(imported.graph), ElementsAre("aten::zeros>aten::add"));
+  EXPECT_THAT(operation_edges(imported.graph), ElementsAre("aten::zeros>aten::add"));
 }
 
 TEST(Kineto, ModulesAreScopes) {

@@ -11,30 +11,24 @@
 #include "doppler/render/charts/line_chart.h"
 #include "doppler/sim/simulator.h"
 #include "support/random_problems.h"
+#include "support/text.h"
 
 namespace doppler::render {
 namespace {
 
+using test::times_found;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++found;
-  }
-  return found;
-}
-
 void expect_picture(const std::string& svg) {
   EXPECT_THAT(svg, StartsWith("<svg "));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr("inf")));
-  EXPECT_EQ(count(svg, "<g "), count(svg, "</g>"));
+  EXPECT_EQ(times_found(svg, "<g "), times_found(svg, "</g>"));
 }
 
 TEST(LineChart, LinesBandsAndGaps) {
@@ -45,16 +39,16 @@ TEST(LineChart, LinesBandsAndGaps) {
                  {.series = 1, .x = {1, 2}, .y = {2, 2}, .low = {1, 1}, .high = {3, 3}}}}};
   const std::string svg = line_chart_svg(chart);
   expect_picture(svg);
-  EXPECT_EQ(count(svg, "<polyline"), 3u);  // the first in two pieces
-  EXPECT_EQ(count(svg, "<polygon"), 1u);
+  EXPECT_EQ(times_found(svg, "<polyline"), 3u);  // the first in two pieces
+  EXPECT_EQ(times_found(svg, "<polygon"), 1u);
   EXPECT_THAT(svg, HasSubstr("&lt;a&gt;"));
   chart.marks = true;
-  EXPECT_EQ(count(line_chart_svg(chart), "r=\"3.5\""), 6u);
+  EXPECT_EQ(times_found(line_chart_svg(chart), "r=\"3.5\""), 6u);
   // Zero has no place on a logarithmic axis.
   chart.panels.front().lines = {{.series = 0, .x = {1, 2, 3}, .y = {0, 10, 1000}}};
   chart.y_scale = Scale::kLogarithmic;
   expect_picture(line_chart_svg(chart));
-  EXPECT_EQ(count(line_chart_svg(chart), "r=\"3.5\""), 2u);
+  EXPECT_EQ(times_found(line_chart_svg(chart), "r=\"3.5\""), 2u);
   chart.panels.front().lines.clear();
   expect_picture(line_chart_svg(chart));
   expect_picture(line_chart_svg({}));
@@ -67,14 +61,14 @@ TEST(BarChart, BarsWhiskersAndReferences) {
                               {"h", {{.value = 2}, {.value = 9}}}}}};
   std::string svg = bar_chart_svg(chart);
   expect_picture(svg);
-  EXPECT_EQ(count(svg, "<rect x="), 3u);  // one of four is absent
-  EXPECT_EQ(count(svg, "stroke-width=\"1.2\""), 1u);
-  EXPECT_EQ(count(svg, "l5 5l-5 5l-5 -5z"), 2u);  // the reference, and in the legend
-  EXPECT_EQ(count(svg, "stroke-dasharray"), 1u);
+  EXPECT_EQ(times_found(svg, "<rect x="), 3u);  // one of four is absent
+  EXPECT_EQ(times_found(svg, "stroke-width=\"1.2\""), 1u);
+  EXPECT_EQ(times_found(svg, "l5 5l-5 5l-5 -5z"), 2u);  // the reference, and in the legend
+  EXPECT_EQ(times_found(svg, "stroke-dasharray"), 1u);
   EXPECT_THAT(svg, Not(HasSubstr("rotate(90)")));
   chart.most = 4.0;
   svg = bar_chart_svg(chart);
-  EXPECT_EQ(count(svg, "rotate(90)"), 1u);  // the bar of 9 is cut and says so
+  EXPECT_EQ(times_found(svg, "rotate(90)"), 1u);  // the bar of 9 is cut and says so
   EXPECT_THAT(svg, HasSubstr(">9</text>"));
   expect_picture(bar_chart_svg({}));
 }
@@ -88,11 +82,11 @@ TEST(HeatMap, ColoursByDistanceFromTheMiddle) {
               .values = {{1.0, 0.5}, {2.0, kNan}}};
   const std::string svg = heat_maps_svg({map, map});
   expect_picture(svg);
-  EXPECT_EQ(count(svg, "fill=\"#ffffff\""), 2u);
-  EXPECT_EQ(count(svg, "fill=\"#2c71b2\""), 2u);
-  EXPECT_EQ(count(svg, "fill=\"#de781e\""), 2u);
-  EXPECT_EQ(count(svg, ">0.50</text>"), 2u);
-  EXPECT_EQ(count(svg, ">-</text>"), 2u);
+  EXPECT_EQ(times_found(svg, "fill=\"#ffffff\""), 2u);
+  EXPECT_EQ(times_found(svg, "fill=\"#2c71b2\""), 2u);
+  EXPECT_EQ(times_found(svg, "fill=\"#de781e\""), 2u);
+  EXPECT_EQ(times_found(svg, ">0.50</text>"), 2u);
+  EXPECT_EQ(times_found(svg, ">-</text>"), 2u);
 }
 
 TEST(Pictures, OfAPlacedGraph) {
@@ -105,12 +99,12 @@ TEST(Pictures, OfAPlacedGraph) {
   const schedule::Timeline timeline = sim::Simulator(*problem).timeline(placement);
   const std::string graph = graph_picture_svg({{"one", problem.get(), &placement}});
   expect_picture(graph);
-  EXPECT_EQ(count(graph, "<title>"), problem->node_count());
+  EXPECT_EQ(times_found(graph, "<title>"), problem->node_count());
   const std::string bars =
       gantt_svg({{"one", problem.get(), &timeline}, {"two", problem.get(), &timeline}});
   expect_picture(bars);
-  EXPECT_EQ(count(bars, ">one</text>"), 1u);
-  EXPECT_GT(count(bars, "<title>"), 0u);
+  EXPECT_EQ(times_found(bars, ">one</text>"), 1u);
+  EXPECT_GT(times_found(bars, "<title>"), 0u);
   expect_picture(graph_picture_svg({}));
   expect_picture(gantt_svg({}));
 }

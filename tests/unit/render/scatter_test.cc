@@ -1,4 +1,5 @@
 #include "doppler/render/charts/scatter.h"
+#include "support/text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,16 +9,9 @@
 namespace doppler::render {
 namespace {
 
+using test::times_found;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
-    ++found;
-  }
-  return found;
-}
 
 std::string drawn(std::vector<ScatterPoint> points) {
   return scatter_svg({.x_label = "measured, ms",
@@ -31,7 +25,7 @@ constexpr const char* kTitle = "<title>";  // only points have one
 TEST(Scatter, DrawsPointsAxesAndLegend) {
   const std::string svg = drawn({{1, 1, 0, "a"}, {2, 1.5, 1, "b"}, {2.5, 2, 1, "c"}});
   EXPECT_EQ(svg.rfind("<svg ", 0), 0u);
-  EXPECT_EQ(count(svg, kTitle), 3u);
+  EXPECT_EQ(times_found(svg, kTitle), 3u);
   for (const char* text : {">panel<", ">measured, ms<", ">predicted, ms<", ">first<", ">second<",
                            ">1.6<", ">2<", "fill=\"#fff\"", "stroke-dasharray"}) {
     EXPECT_THAT(svg, HasSubstr(text));
@@ -55,10 +49,10 @@ TEST(Scatter, PointsWithoutAPlaceAreLeftOut) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::string svg =
       drawn({{1, 1, 0, ""}, {1, kInfinity, 0, ""}, {kInfinity - kInfinity, 1, 0, ""}});
-  EXPECT_EQ(count(svg, kTitle), 1u);
+  EXPECT_EQ(times_found(svg, kTitle), 1u);
   for (const auto& points : {std::vector<ScatterPoint>{}, {{0, 0, 0, ""}}, {{5, 5, 0, ""}}}) {
     const std::string one = drawn(points);
-    EXPECT_EQ(count(one, kTitle), points.size());
+    EXPECT_EQ(times_found(one, kTitle), points.size());
     EXPECT_THAT(one, Not(HasSubstr("nan")));
     EXPECT_THAT(one, Not(HasSubstr("inf")));
   }

@@ -15,7 +15,7 @@ using cost::LinkMode;
 using Kind = ChainStep::Kind;
 using Reason = ChainStep::Reason;
 
-constexpr DeviceId kD0(0), kD1(1);
+constexpr DeviceId kFirstDevice(0), kSecondDevice(1);
 
 // The steps in short: what, why, when. "a/data 0-1", "a>d1/queue 1-4", "idle 4-5".
 std::vector<std::string> words(const cost::Problem& problem, const Timeline& timeline,
@@ -60,11 +60,12 @@ TEST(CriticalChain, DataAllTheWay) {
     const auto problem =
         test::uniform_problem(test::simple_graph({{"a", 1}, {"b", 1}}, {{"a", "b"}}, 3), 2, links);
     const NodeId consumer = links == LinkMode::kFree ? NodeId(1) : NodeId();
-    const Timeline timeline{.makespan = 5,
-                            .device = {kD0, kD1},
-                            .priority = {5, 1},
-                            .nodes = {{0, 1}, {4, 5}},
-                            .transfers = {{TensorId(0), consumer, kD0, kD1, 1, 4}}};
+    const Timeline timeline{
+        .makespan = 5,
+        .device = {kFirstDevice, kSecondDevice},
+        .priority = {5, 1},
+        .nodes = {{0, 1}, {4, 5}},
+        .transfers = {{TensorId(0), consumer, kFirstDevice, kSecondDevice, 1, 4}}};
     const CriticalChain chain = critical_chain(*problem, timeline);
     EXPECT_EQ(words(*problem, timeline, chain),
               (std::vector<std::string>{"a/data 0-1", "a>d1/data 1-4", "b/data 4-5"}));
@@ -82,12 +83,13 @@ graph::Graph two_pairs() {
 
 TEST(CriticalChain, ATransferThatWaitedForItsChannel) {
   const auto problem = test::uniform_problem(two_pairs(), 2, LinkMode::kChannel);
-  const Timeline timeline{.makespan = 8,
-                          .device = {kD0, kD0, kD1, kD1},
-                          .priority = {4, 3, 2, 1},
-                          .nodes = {{0, 1}, {1, 2}, {4, 5}, {7, 8}},
-                          .transfers = {{TensorId(0), NodeId(), kD0, kD1, 1, 4},
-                                        {TensorId(1), NodeId(), kD0, kD1, 4, 7}}};
+  const Timeline timeline{
+      .makespan = 8,
+      .device = {kFirstDevice, kFirstDevice, kSecondDevice, kSecondDevice},
+      .priority = {4, 3, 2, 1},
+      .nodes = {{0, 1}, {1, 2}, {4, 5}, {7, 8}},
+      .transfers = {{TensorId(0), NodeId(), kFirstDevice, kSecondDevice, 1, 4},
+                    {TensorId(1), NodeId(), kFirstDevice, kSecondDevice, 4, 7}}};
   const CriticalChain chain = critical_chain(*problem, timeline);
   EXPECT_EQ(words(*problem, timeline, chain),
             (std::vector<std::string>{"a1/data 0-1", "a1>d1/queue 1-4", "a2>d1/data 4-7",
@@ -101,12 +103,13 @@ TEST(CriticalChain, ATransferThatWaitedForItsChannel) {
 TEST(CriticalChain, DataComesBeforeTheDeviceWhereBothEndTogether) {
   // Free links: b2's data arrives at 5, when b1 also ends; a2 waited for a1.
   const auto problem = test::uniform_problem(two_pairs(), 2, LinkMode::kFree);
-  const Timeline timeline{.makespan = 6,
-                          .device = {kD0, kD0, kD1, kD1},
-                          .priority = {4, 3, 2, 1},
-                          .nodes = {{0, 1}, {1, 2}, {4, 5}, {5, 6}},
-                          .transfers = {{TensorId(0), NodeId(2), kD0, kD1, 1, 4},
-                                        {TensorId(1), NodeId(3), kD0, kD1, 2, 5}}};
+  const Timeline timeline{
+      .makespan = 6,
+      .device = {kFirstDevice, kFirstDevice, kSecondDevice, kSecondDevice},
+      .priority = {4, 3, 2, 1},
+      .nodes = {{0, 1}, {1, 2}, {4, 5}, {5, 6}},
+      .transfers = {{TensorId(0), NodeId(2), kFirstDevice, kSecondDevice, 1, 4},
+                    {TensorId(1), NodeId(3), kFirstDevice, kSecondDevice, 2, 5}}};
   const CriticalChain chain = critical_chain(*problem, timeline);
   EXPECT_EQ(
       words(*problem, timeline, chain),
@@ -120,7 +123,7 @@ TEST(CriticalChain, SynchronousRunsWaitAtBarriers) {
       test::simple_graph({{"a", 1}, {"b", 4}, {"c", 1}}, {{"a", "c"}}, 1), 2, LinkMode::kChannel);
   Timeline timeline{.mode = Mode::kSynchronous,
                     .makespan = 5,
-                    .device = {kD0, kD1, kD0},
+                    .device = {kFirstDevice, kSecondDevice, kFirstDevice},
                     .priority = {2, 4, 1},
                     .nodes = {{0, 1}, {0, 4}, {4, 5}},
                     .transfers = {}};
@@ -146,7 +149,7 @@ TEST(CriticalChain, StepsOfNoDuration) {
       test::simple_graph({{"a", 0}, {"b", 0}, {"c", 1}}, {{"a", "b"}, {"b", "c"}}, 0), 1,
       LinkMode::kChannel);
   const Timeline timeline{.makespan = 1,
-                          .device = {kD0, kD0, kD0},
+                          .device = {kFirstDevice, kFirstDevice, kFirstDevice},
                           .priority = {1, 1, 1},
                           .nodes = {{0, 0}, {0, 0}, {0, 1}},
                           .transfers = {}};
@@ -163,10 +166,10 @@ TEST(CriticalChain, AnInputThatComesFromItsHome) {
   builder.connect(x, a);
   const auto problem = test::uniform_problem(std::move(builder).build(), 2, LinkMode::kChannel);
   const Timeline timeline{.makespan = 4,
-                          .device = {kD1},
+                          .device = {kSecondDevice},
                           .priority = {1},
                           .nodes = {{3, 4}},
-                          .transfers = {{x, NodeId(), kD0, kD1, 0, 3}}};
+                          .transfers = {{x, NodeId(), kFirstDevice, kSecondDevice, 0, 3}}};
   EXPECT_EQ(words(*problem, timeline, critical_chain(*problem, timeline)),
             (std::vector<std::string>{"x>d1/data 0-3", "a/data 3-4"}));
 }
@@ -182,10 +185,10 @@ TEST(CriticalChain, AnUpdateThatIsDeliveredAfterTheLastNode) {
       builder.add_tensor({.name = "w2", .producer = u, .transfer_time = 3, .updates = w});
   const auto problem = test::uniform_problem(std::move(builder).build(), 2, LinkMode::kChannel);
   const Timeline timeline{.makespan = 5,
-                          .device = {kD0, kD1},
+                          .device = {kFirstDevice, kSecondDevice},
                           .priority = {2, 1},
                           .nodes = {{0, 2}, {0, 1}},
-                          .transfers = {{next, NodeId(), kD0, kD1, 2, 5}}};
+                          .transfers = {{next, NodeId(), kFirstDevice, kSecondDevice, 2, 5}}};
   EXPECT_EQ(words(*problem, timeline, critical_chain(*problem, timeline)),
             (std::vector<std::string>{"u/data 0-2", "w2>d1/data 2-5"}));
 }

@@ -21,14 +21,14 @@ namespace {
 using test::dense_input;
 
 // Something whose graph has calls of the kernel.
-struct Trial {
+struct KernelTrial {
   Relation result;
   Sharding sharding = shard_by_name({});
 };
 
-const Relation kA = dense_input("a", {{"i", 5}, {"j", 4}});
-const Relation kB = dense_input("b", {{"i", 5}, {"j", 4}});
-const Relation kRow = dense_input("row", {{"j", 4}});
+const Relation kLeftOperand = dense_input("a", {{"i", 5}, {"j", 4}});
+const Relation kRightOperand = dense_input("b", {{"i", 5}, {"j", 4}});
+const Relation kRowOperand = dense_input("row", {{"j", 4}});
 const Relation kTable = dense_input("table", {{"v", 3}, {"h", 2}});
 const Relation kIndex = dense_input("index", {{"s", 4}});
 const Relation kValues = dense_input("values", {{"s", 4}, {"h", 2}});
@@ -47,40 +47,40 @@ std::int64_t split_inputs(const Expression& e, const std::string&) {
 }
 
 // By kernel; functions and their derivatives are added by name.
-std::multimap<std::string, Trial> trials() {
+std::multimap<std::string, KernelTrial> trials() {
   const Sharding in_parts = shard_by_name({{"i", 3}, {"j", 2}});
   const Relation x = dense_input("x", {{"s", 3}, {"h", 2}, {"d", 4}});
   const Relation whole = fill({KeySet(), {{"j", 4}}}, 0.7);
-  std::multimap<std::string, Trial> result = {
-      {"contract", {contract(kA, kRow, {"i"})}},
-      {"contract", {contract(kA, kB, {"j", "i"})}},
-      {"add_n", {contract(kA, kB, {"i"}), in_parts}},
-      {"max_n", {max(kA, {"i"}), in_parts}},
-      {"scale", {scale(kA, -3.0)}},
-      {"shift", {multiply(kA, shift(kA, 2.0))}},
-      {"reduce", {sum(kA, {"i"})}},
-      {"reduce", {max(kA, {"j"})}},
-      {"permute", {conform(kA, {{"j", 4}, {"i", 5}})}},
-      {"broadcast", {conform(kA, {{"j", 4}, {"k", 3}, {"i", 5}})}},
-      {"fill", {multiply(kA, whole)}},
-      {"slice", {apply("tanh", kA), split_operations}},
-      {"concat", {apply("tanh", kA), split_inputs}},
+  std::multimap<std::string, KernelTrial> result = {
+      {"contract", {contract(kLeftOperand, kRowOperand, {"i"})}},
+      {"contract", {contract(kLeftOperand, kRightOperand, {"j", "i"})}},
+      {"add_n", {contract(kLeftOperand, kRightOperand, {"i"}), in_parts}},
+      {"max_n", {max(kLeftOperand, {"i"}), in_parts}},
+      {"scale", {scale(kLeftOperand, -3.0)}},
+      {"shift", {multiply(kLeftOperand, shift(kLeftOperand, 2.0))}},
+      {"reduce", {sum(kLeftOperand, {"i"})}},
+      {"reduce", {max(kLeftOperand, {"j"})}},
+      {"permute", {conform(kLeftOperand, {{"j", 4}, {"i", 5}})}},
+      {"broadcast", {conform(kLeftOperand, {{"j", 4}, {"k", 3}, {"i", 5}})}},
+      {"fill", {multiply(kLeftOperand, whole)}},
+      {"slice", {apply("tanh", kLeftOperand), split_operations}},
+      {"concat", {apply("tanh", kLeftOperand), split_inputs}},
       {"rotary", {rotary(x, "s", "d")}},
       {"rotary", {rotary(x, "s", "h", 100.0, true)}},
-      {"masked_fill", {causal_fill(kA, "i", "j", -7.0)}},
+      {"masked_fill", {causal_fill(kLeftOperand, "i", "j", -7.0)}},
       {"gather", {gather(kTable, kIndex)}},
       {"scatter_add", {scatter_add(kIndex, kValues, {"v", 3})}},
-      {"sgd_update", {elementwise("sgd_update", kA, kB, 0.3)}},
+      {"sgd_update", {elementwise("sgd_update", kLeftOperand, kRightOperand, 0.3)}},
   };
   for (const char* name : {"add", "sub", "mul", "div", "max", "equal", "greater_equal"}) {
-    result.insert({name, {elementwise(name, kA, kB)}});
-    result.insert({name, {elementwise(name, kRow, kA)}});
+    result.insert({name, {elementwise(name, kLeftOperand, kRightOperand)}});
+    result.insert({name, {elementwise(name, kRowOperand, kLeftOperand)}});
   }
   for (const std::string& name : kernel::default_kernels().names()) {
-    if (is_function(name)) result.insert({name, {apply(name, kA)}});
+    if (is_function(name)) result.insert({name, {apply(name, kLeftOperand)}});
     const std::size_t stem = name.size() - std::min(name.size(), std::size_t{5});
     if (name.ends_with("_grad") && is_function(name.substr(0, stem))) {
-      result.insert({name, {elementwise(name, kA, kB)}});
+      result.insert({name, {elementwise(name, kLeftOperand, kRightOperand)}});
     }
   }
   return result;
@@ -116,7 +116,7 @@ class Graph {
   std::optional<Lowered> lowered_;
 };
 
-void expect_derivative(const std::string& kernel, const Trial& trial) {
+void expect_derivative(const std::string& kernel, const KernelTrial& trial) {
   const Relation weights = dense_input("weights", trial.result->type.dimensions);
   const Relation loss = sum(multiply(trial.result, weights), names(trial.result->type.dimensions));
   std::vector<Relation> wrt;
@@ -146,15 +146,15 @@ void expect_derivative(const std::string& kernel, const Trial& trial) {
 }
 
 TEST(KernelDerivative, OfEveryKernel) {
-  const std::multimap<std::string, Trial> all = trials();
+  const std::multimap<std::string, KernelTrial> all = trials();
   for (const std::string& kernel : kernel::default_kernels().names()) {
     SCOPED_TRACE(kernel);
     // No expression becomes a call of these.
     if (kernel == "adam_update" || kernel == "pad") continue;
     if (kernel.ends_with("_grad2")) {
       // These are derivatives, checked as such; theirs would be third ones.
-      const Relation loss = sum(elementwise(kernel, kA, kB), {"i", "j"});
-      EXPECT_THAT(test::error_of([&] { gradients(loss, std::vector{kA}); }),
+      const Relation loss = sum(elementwise(kernel, kLeftOperand, kRightOperand), {"i", "j"});
+      EXPECT_THAT(test::error_of([&] { gradients(loss, std::vector{kLeftOperand}); }),
                   testing::StartsWith("the third derivative of "));
       continue;
     }

@@ -17,18 +17,18 @@ namespace {
 using Vector = std::vector<double>;
 using Inputs = std::map<std::string, Blocks>;
 
-struct Trial {
+struct LibraryTrial {
   Inputs inputs;
   Vector y;  // the output
   const Vector& operator[](const std::string& name) const { return inputs.at(name).at(0); }
 };
 
 // A program on random inputs; its gradients are checked, too.
-Trial run(const std::string& text, double low = -2.0, double high = 2.0) {
+LibraryTrial run(const std::string& text, double low = -2.0, double high = 2.0) {
   const Program program = parse_program("test.tp", text + "\noutput y\nloss = sum(y * seen)\n");
   Rng rng(7);
   const std::vector<Relation> roots = program.roots();
-  Trial result{test::random_inputs(roots, rng, low, high), {}};
+  LibraryTrial result{test::random_inputs(roots, rng, low, high), {}};
   result.y = interpret(roots, result.inputs).at(0).at(0);
   test::expect_gradients(*program.loss, program.inputs, result.inputs, 1e-5);
   return result;
@@ -47,7 +47,8 @@ Vector softmax(Vector x) {
 }
 
 TEST(ProgramLibrary, Softmax) {
-  const Trial r = run("dim i = 2, j = 3\ninput x[i, j]\ninput seen[i, j]\ny = softmax(x, j)");
+  const LibraryTrial r =
+      run("dim i = 2, j = 3\ninput x[i, j]\ninput seen[i, j]\ny = softmax(x, j)");
   Vector expected;
   for (std::size_t i = 0; i < 2; ++i) {
     const Vector row = softmax(Vector(r["x"].begin() + static_cast<std::ptrdiff_t>(3 * i),
@@ -65,7 +66,7 @@ TEST(ProgramLibrary, SoftmaxOfLargeValues) {
 }
 
 TEST(ProgramLibrary, CrossEntropy) {
-  const Trial r = run(
+  const LibraryTrial r = run(
       "dim i = 2, j = 3\ninput x[i, j]\ninput t[i, j]\ninput seen[i]\ny = cross_entropy(x, t, j)");
   Vector expected(2, 0.0);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -76,7 +77,7 @@ TEST(ProgramLibrary, CrossEntropy) {
 }
 
 TEST(ProgramLibrary, RmsNorm) {
-  const Trial r =
+  const LibraryTrial r =
       run("dim i = 2, j = 3\ninput x[i, j]\ninput w[j]\ninput seen[i, j]\n"
           "y = rms_norm(x, w, j, 0.01)");
   Vector expected;
@@ -91,7 +92,7 @@ TEST(ProgramLibrary, RmsNorm) {
 }
 
 TEST(ProgramLibrary, AttentionLooksBackOnly) {
-  const Trial r =
+  const LibraryTrial r =
       run("dim h = 2, s = 3, t = 3, d = 4, e = 2\ninput q[h, s, d]\ninput k[h, t, d]\n"
           "input v[h, t, e]\ninput seen[h, s, e]\ny = attention(q, k, v, s, t, d)");
   Vector expected;
@@ -117,7 +118,7 @@ TEST(ProgramLibrary, AttentionLooksBackOnly) {
 }
 
 TEST(ProgramLibrary, SwigluAndSquare) {
-  const Trial r =
+  const LibraryTrial r =
       run("dim i = 4\ninput a[i]\ninput b[i]\ninput seen[i]\ny = swiglu(a, b) + square(a)");
   Vector expected;
   for (std::size_t i = 0; i < 4; ++i) {

@@ -12,9 +12,9 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kStart = "dim i = 2\ninput x[i]\n";
+const std::string kShortStart = "dim i = 2\ninput x[i]\n";
 
-std::string error_of_text(const std::string& text) {
+std::string error_of_program(const std::string& text) {
   return test::error_of([&] { parse_program("p.tp", text); });
 }
 
@@ -25,9 +25,9 @@ std::string repeated(const std::string& text, std::size_t count) {
 }
 
 TEST(ProgramLimits, Size) {
-  const std::string most = kStart + "output x\n#";
-  EXPECT_EQ(error_of_text(most + std::string(kLargestProgram - most.size(), '#')), "no error");
-  EXPECT_EQ(error_of_text(std::string(kLargestProgram + 1, '#')),
+  const std::string most = kShortStart + "output x\n#";
+  EXPECT_EQ(error_of_program(most + std::string(kLargestProgram - most.size(), '#')), "no error");
+  EXPECT_EQ(error_of_program(std::string(kLargestProgram + 1, '#')),
             "p.tp: a program of 1048577 bytes; the most is 1048576");
 }
 
@@ -39,72 +39,78 @@ TEST(ProgramLimits, DepthOfExpressions) {
                                     {"1 * -(", ")"},
                                     {"f(a, ", ")"},
                                     {"einsum(x, ", " -> [i])"}}) {
-    EXPECT_THAT(error_of_text(kStart + "y = " + repeated(open, 100'000) + "x" + repeated(close, 1)),
-                HasSubstr(message));
+    EXPECT_THAT(
+        error_of_program(kShortStart + "y = " + repeated(open, 100'000) + "x" + repeated(close, 1)),
+        HasSubstr(message));
   }
-  EXPECT_THAT(error_of_text(kStart + "y = x" + repeated(" + x", 150'000)), HasSubstr(message));
-  EXPECT_THAT(error_of_text(kStart + "y = x" + repeated("[i]", 150'000)), HasSubstr(message));
-  EXPECT_THAT(error_of_text("dim n = 1" + repeated(" * 1", 150'000)), HasSubstr(message));
+  EXPECT_THAT(error_of_program(kShortStart + "y = x" + repeated(" + x", 150'000)),
+              HasSubstr(message));
+  EXPECT_THAT(error_of_program(kShortStart + "y = x" + repeated("[i]", 150'000)),
+              HasSubstr(message));
+  EXPECT_THAT(error_of_program("dim n = 1" + repeated(" * 1", 150'000)), HasSubstr(message));
   // As deep as it may be.
-  EXPECT_EQ(
-      error_of_text(kStart + "y = x" + repeated(" + x", kDeepestExpression - 1) + "\noutput y\n"),
-      "no error");
-  EXPECT_EQ(error_of_text(kStart + "y = " + repeated("exp(", kDeepestExpression - 1) + "x" +
-                          repeated(")", kDeepestExpression - 1) + "\noutput y\n"),
+  EXPECT_EQ(error_of_program(kShortStart + "y = x" + repeated(" + x", kDeepestExpression - 1) +
+                             "\noutput y\n"),
+            "no error");
+  EXPECT_EQ(error_of_program(kShortStart + "y = " + repeated("exp(", kDeepestExpression - 1) + "x" +
+                             repeated(")", kDeepestExpression - 1) + "\noutput y\n"),
             "no error");
 }
 
 TEST(ProgramLimits, DepthOfRepeats) {
-  EXPECT_THAT(error_of_text(repeated("repeat 1 as i\n", 60'000)),
+  EXPECT_THAT(error_of_program(repeated("repeat 1 as i\n", 60'000)),
               HasSubstr("repeats within each other more than 16 deep"));
-  EXPECT_THAT(error_of_text(repeated("fn f(x)\n", 60'000)),
+  EXPECT_THAT(error_of_program(repeated("fn f(x)\n", 60'000)),
               HasSubstr("a function can only stand outside of others"));
 }
 
 TEST(ProgramLimits, DepthOfCalls) {
-  std::string text = kStart;
+  std::string text = kShortStart;
   for (int i = 0; i < 1000; ++i) {
     text += "fn f" + std::to_string(i) + "(a)\n  return f" + std::to_string(i + 1) + "(a)\nend\n";
   }
-  EXPECT_THAT(error_of_text(text + "fn f1000(a)\n  return a\nend\ny = f0(x)\n"),
+  EXPECT_THAT(error_of_program(text + "fn f1000(a)\n  return a\nend\ny = f0(x)\n"),
               HasSubstr("calls more than 64 deep"));
 }
 
 TEST(ProgramLimits, Steps) {
   const std::string message = "the program takes more than 200000 steps";
-  EXPECT_THAT(error_of_text("repeat 1000000000 as i\nend\n"), HasSubstr(message));
-  EXPECT_THAT(error_of_text(kStart + "repeat 1000000 as n\n  x{n} = x + n\nend\n"),
+  EXPECT_THAT(error_of_program("repeat 1000000000 as i\nend\n"), HasSubstr(message));
+  EXPECT_THAT(error_of_program(kShortStart + "repeat 1000000 as n\n  x{n} = x + n\nend\n"),
               HasSubstr(message));
   // Each function calls the one before twice: 2^40 calls.
-  std::string text = kStart + "fn f0(a)\n  return a + 1\nend\n";
+  std::string text = kShortStart + "fn f0(a)\n  return a + 1\nend\n";
   for (int i = 1; i <= 40; ++i) {
     const std::string before = "f" + std::to_string(i - 1);
     text += "fn f" + std::to_string(i) + "(a)\n  return " + before + "(" + before + "(a))\nend\n";
   }
-  EXPECT_THAT(error_of_text(text + "y = f40(x)\n"), HasSubstr(message));
+  EXPECT_THAT(error_of_program(text + "y = f40(x)\n"), HasSubstr(message));
   // A chain as long as it can be is released without recursion, here and in its users.
-  EXPECT_EQ(error_of_text(kStart + "y = x\nrepeat 30000 as n\n  y = y + 1\nend\noutput y\n"),
-            "no error");
+  EXPECT_EQ(
+      error_of_program(kShortStart + "y = x\nrepeat 30000 as n\n  y = y + 1\nend\noutput y\n"),
+      "no error");
 }
 
 // Keys cost time, too.
 TEST(ProgramLimits, Keys) {
-  EXPECT_THAT(error_of_text(kStart + "sparse a<k: 3000, l: 3000>[i] = (0, 0)\n"
-                                     "repeat 100000 as n\n  a{n} = a + a\nend\n"),
+  EXPECT_THAT(error_of_program(kShortStart + "sparse a<k: 3000, l: 3000>[i] = (0, 0)\n"
+                                             "repeat 100000 as n\n  a{n} = a + a\nend\n"),
               HasSubstr("the program takes more than 200000 steps"));
-  EXPECT_THAT(error_of_text(kStart + "input a<k: 7000>[i]\ninput b<l: 70000>[i]\nc = a + b\n"),
-              HasSubstr("more than 50000000 keys up to component 'l'"));
+  EXPECT_THAT(
+      error_of_program(kShortStart + "input a<k: 7000>[i]\ninput b<l: 70000>[i]\nc = a + b\n"),
+      HasSubstr("more than 50000000 keys up to component 'l'"));
 }
 
 TEST(ProgramLimits, Dimensions) {
-  EXPECT_THAT(error_of_text("repeat 5000 as i\n  dim d{i} = 1\nend\n"),
+  EXPECT_THAT(error_of_program("repeat 5000 as i\n  dim d{i} = 1\nend\n"),
               HasSubstr("more than 1000 dimensions"));
   std::string text = "repeat 30 as i\n  dim d{i} = 1\n  input x{i}[d{i}]\nend\ny = x0\n";
   for (int i = 1; i < 30; ++i) text += "y = y * x" + std::to_string(i) + "\n";
-  EXPECT_THAT(error_of_text(text), HasSubstr("a value with 27 dimensions; the most is 26"));
-  EXPECT_THAT(error_of_text(kStart + "y = einsum(x, x -> [" + repeated("i, ", 300'000) + "i])\n"),
-              HasSubstr("a value with 300001 dimensions; the most is 26"));
-  EXPECT_THAT(error_of_text("dim a = 2000000000, b = 2000000000\ninput x[a, b]\n"),
+  EXPECT_THAT(error_of_program(text), HasSubstr("a value with 27 dimensions; the most is 26"));
+  EXPECT_THAT(
+      error_of_program(kShortStart + "y = einsum(x, x -> [" + repeated("i, ", 300'000) + "i])\n"),
+      HasSubstr("a value with 300001 dimensions; the most is 26"));
+  EXPECT_THAT(error_of_program("dim a = 2000000000, b = 2000000000\ninput x[a, b]\n"),
               HasSubstr("elements, the most is"));
 }
 
@@ -115,20 +121,20 @@ TEST(ProgramLimits, Lists) {
     keys += "k" + std::to_string(i) + ": 1, ";
     arguments += "a" + std::to_string(i) + ", ";
   }
-  EXPECT_THAT(error_of_text(kStart + "input y<" + keys + "last: 1>[i]\n"),
+  EXPECT_THAT(error_of_program(kShortStart + "input y<" + keys + "last: 1>[i]\n"),
               HasSubstr("a value with 90001 key components; the most is 26"));
-  EXPECT_THAT(error_of_text("fn f(" + arguments + "a7)\n"), HasSubstr("'a7' stands twice"));
-  EXPECT_EQ(error_of_text(kStart + "repeat 30000 as n\n  y{n} = x\n  output y{n}\nend\n"),
+  EXPECT_THAT(error_of_program("fn f(" + arguments + "a7)\n"), HasSubstr("'a7' stands twice"));
+  EXPECT_EQ(error_of_program(kShortStart + "repeat 30000 as n\n  y{n} = x\n  output y{n}\nend\n"),
             "no error");
 }
 
 TEST(ProgramLimits, Names) {
-  EXPECT_THAT(error_of_text(std::string(200'000, 'a') + " = 1"),
+  EXPECT_THAT(error_of_program(std::string(200'000, 'a') + " = 1"),
               HasSubstr("a name of more than 100 characters"));
-  EXPECT_THAT(error_of_text(repeated("{i}", 100'000) + " = 1"),
+  EXPECT_THAT(error_of_program(repeated("{i}", 100'000) + " = 1"),
               HasSubstr("a name of more than 100 characters"));
   // Names of operations stay of a bearable length.
-  std::string text = kStart;
+  std::string text = kShortStart;
   for (int i = 0; i < 60; ++i) {
     text += "fn " + std::string(90, 'f') + std::to_string(i) + "(a)\n  return 1 + " +
             (i == 0 ? "a * 2" : std::string(90, 'f') + std::to_string(i - 1) + "(a)") + "\nend\n";
@@ -181,7 +187,7 @@ output z0, y
           break;
       }
     }
-    const std::string error = error_of_text(text);
+    const std::string error = error_of_program(text);
     EXPECT_TRUE(error == "no error" || error.starts_with("p.tp:")) << error << "\n" << text;
   }
 }
