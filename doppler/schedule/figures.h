@@ -5,9 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace doppler {
-class JsonWriter;
-}
+#include "doppler/base/json_writer.h"
 
 namespace doppler::schedule {
 
