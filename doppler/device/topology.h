@@ -128,7 +128,6 @@ class Topology {
 
   // Replaces `channels` by the route, each channel once, in order. Empty where from == to.
   void route(DeviceId from, DeviceId to, std::vector<ChannelId>& channels) const;
-  std::span<const RouteSpec> explicit_routes() const { return spec_.routes; }
 
  private:
   void check() const;

@@ -102,8 +102,6 @@ class Graph {
   }
   // Each node that reads the tensor, once, by rising id.
   std::span<const NodeId> consumers(TensorId tensor) const { return consumers_[tensor.index()]; }
-  // The position of the tensor's first consumer in a flat array of all (tensor, consumer) pairs.
-  std::uint32_t consumer_offset(TensorId tensor) const { return consumers_.offset(tensor.index()); }
   // Given transfer time to the i-th of consumers(tensor): its own, else the tensor's, else none.
   std::optional<double> transfer_time(TensorId tensor, std::size_t i) const;
   // The i-th consumer's own given transfer time, without falling back on the tensor's.

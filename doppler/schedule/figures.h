@@ -26,19 +26,6 @@ struct Figures {
 
 enum class Objective : std::uint8_t { kNominal, kRobust, kAnyOrder };
 
-// The figure that the objective minimises.
-inline double objective_value(const Figures& figures, Objective objective) {
-  switch (objective) {
-    case Objective::kRobust:
-      return figures.robust.mean;
-    case Objective::kAnyOrder:
-      return figures.any_order.mean;
-    case Objective::kNominal:
-      break;
-  }
-  return figures.nominal;
-}
-
 // Mean and 95th percentile; reorders `samples`. REQUIRES: not empty.
 Distribution summarize(std::vector<double>& samples);
 

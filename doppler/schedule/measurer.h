@@ -1,5 +1,5 @@
-// Real runs, or what stands for them: noisy, and each costs something. Unlike an Evaluator, which
-// may be asked as often as one likes. Not thread safe.
+// Real runs, or what stands for them: noisy samples, each of which costs something. Not thread
+// safe.
 #pragma once
 
 #include <cstdint>

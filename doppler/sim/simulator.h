@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "doppler/cost/problem.h"
-#include "doppler/schedule/evaluator.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
 #include "doppler/sim/node_state.h"
@@ -22,19 +21,20 @@ struct RunOptions {
   std::uint64_t seed = 0;
 };
 
-class Simulator final : public schedule::Evaluator {
+class Simulator final {
  public:
   // `problem` must outlive the simulator.
   explicit Simulator(const cost::Problem& problem);
-  ~Simulator() override;
+  ~Simulator();
   Simulator(Simulator&&) noexcept;
 
-  // Infinity as soon as the makespan is known to be `cutoff` or more.
-  double makespan(const schedule::Placement& placement, double cutoff) override;
+  // The nominal makespan, or infinity as soon as it is known to be `cutoff` or more. Does not
+  // allocate after the first call. REQUIRES: the placement passes check_placement.
+  double makespan(const schedule::Placement& placement, double cutoff);
   double makespan(const schedule::Placement& placement, const RunOptions& options,
                   double cutoff = cost::kInfinity);
 
-  schedule::Timeline timeline(const schedule::Placement& placement) override;
+  schedule::Timeline timeline(const schedule::Placement& placement);
   // Into a timeline that is reused.
   void timeline(const schedule::Placement& placement, const RunOptions& options,
                 schedule::Timeline& out);

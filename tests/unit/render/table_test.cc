@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "doppler/base/error.h"
-#include "doppler/render/charts/bars.h"
 
 namespace doppler::render {
 namespace {
@@ -47,17 +46,6 @@ TEST(Table, NumbersAreNeverCut) {
 TEST(Table, RefusesARowOfAnotherLength) {
   Table table({{"a"}, {"b"}});
   EXPECT_THROW(table.add_row({"1"}), InternalError);
-}
-
-TEST(Bars, ShowShares) {
-  EXPECT_EQ(share_bar(0.6, 10), "######----");
-  EXPECT_EQ(share_bar(0.0, 4), "----");
-  EXPECT_EQ(share_bar(0.001, 4), "#---");
-  EXPECT_EQ(share_bar(0.999, 4), "###-");
-  EXPECT_EQ(share_bar(1.0, 4), "####");
-  EXPECT_EQ(share_bar(7.0, 4), "####");
-  EXPECT_EQ(share_bar(-1.0, 4), "----");
-  EXPECT_EQ(share_bar(0.5, 0), "");
 }
 
 }  // namespace
