@@ -12,8 +12,8 @@
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/render/plan_text.h"
-#include "doppler/tra/language/workloads.h"
+#include "doppler/render/graph_text.h"
+#include "doppler/tra/language/program_text.h"
 
 namespace doppler::app {
 namespace {

@@ -8,13 +8,11 @@
 #include "app/terminal.h"
 #include "doppler/base/error.h"
 #include "doppler/base/json_writer.h"
-#include "doppler/device/probe_file.h"
 #include "doppler/device/spec.h"
 #include "doppler/device/topology_json.h"
 #include "doppler/exec/probe.h"
-#include "doppler/render/probe_text.h"
-#include "doppler/render/topology_text.h"
-#include "doppler/render/wrap.h"
+#include "doppler/render/machine_text.h"
+#include "doppler/render/table.h"
 
 namespace doppler::app {
 

@@ -9,7 +9,6 @@
 #include "app/terminal.h"
 #include "doppler/analysis/fidelity.h"
 #include "doppler/api/doppler.h"
-#include "doppler/render/fidelity_json.h"
 #include "doppler/render/fidelity_text.h"
 #include "doppler/render/problem_text.h"
 

@@ -3,7 +3,7 @@
 
 #include "app/command_line.h"
 #include "app/option_kinds.h"
-#include "doppler/tra/language/workloads.h"
+#include "doppler/tra/language/program_text.h"
 
 namespace doppler::app {
 namespace {

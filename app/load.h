@@ -7,7 +7,7 @@
 #include "app/requests.h"
 #include "app/terminal.h"
 #include "doppler/cost/problem.h"
-#include "doppler/render/subject_json.h"
+#include "doppler/render/problem_text.h"
 
 namespace doppler::app {
 

@@ -20,11 +20,10 @@
 #include "doppler/base/statistics.h"
 #include "doppler/base/stop.h"
 #include "doppler/base/units.h"
-#include "doppler/schedule/placement_json.h"
+#include "doppler/schedule/placement.h"
 #include "doppler/train/online/service.h"
 #include "doppler/train/placers/policy_placer.h"
-#include "doppler/train/placers/shipped_policy.h"
-#include "doppler/train/session/service_rows.h"
+#include "doppler/train/session/run_folder.h"
 
 namespace doppler::app {
 namespace {

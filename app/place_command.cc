@@ -13,10 +13,8 @@
 #include "doppler/render/problem_text.h"
 #include "doppler/render/result_json.h"
 #include "doppler/render/result_text.h"
-#include "doppler/schedule/placement_json.h"
+#include "doppler/schedule/placement.h"
 #include "doppler/train/placers/policy_placer.h"
-#include "doppler/train/placers/scratch_placers.h"
-#include "doppler/train/placers/shipped_policy.h"
 
 namespace doppler::app {
 namespace {

@@ -11,7 +11,7 @@
 #include "doppler/device/spec.h"
 #include "doppler/render/perfetto.h"
 #include "doppler/render/problem_text.h"
-#include "doppler/schedule/placement_json.h"
+#include "doppler/schedule/placement.h"
 
 namespace doppler::app {
 

@@ -9,7 +9,6 @@
 #include "doppler/cost/problem.h"
 #include "doppler/formats/formats.h"
 #include "doppler/schedule/placement.h"
-#include "doppler/schedule/placement_json.h"
 #include "doppler/schedule/timeline.h"
 
 namespace doppler::app {

@@ -12,7 +12,7 @@
 #include "app/requests.h"
 #include "doppler/api/doppler.h"
 #include "doppler/cost/problem.h"
-#include "doppler/schedule/placement_json.h"
+#include "doppler/schedule/placement.h"
 
 namespace doppler::app {
 

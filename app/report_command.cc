@@ -11,8 +11,6 @@
 #include "doppler/base/json_writer.h"
 #include "doppler/base/units.h"
 #include "doppler/render/page/page.h"
-#include "doppler/render/page/page_placement.h"
-#include "doppler/render/page/training_curves.h"
 
 namespace doppler::app {
 namespace {

@@ -9,8 +9,8 @@
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/json_writer.h"
+#include "lab/online_learning.h"
 #include "lab/reproduce.h"
-#include "lab/served_learning.h"
 
 namespace doppler::app {
 namespace {

@@ -17,7 +17,7 @@
 #include "doppler/exec/execute.h"
 #include "doppler/formats/formats.h"
 #include "doppler/place/run_method.h"
-#include "doppler/schedule/figures.h"
+#include "doppler/schedule/metrics.h"
 #include "doppler/schedule/timeline.h"
 #include "doppler/tra/compile.h"
 #include "doppler/train/offline/training.h"

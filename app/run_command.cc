@@ -11,11 +11,11 @@
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
-#include "doppler/cost/measured_costs_json.h"
+#include "doppler/cost/measured_costs.h"
 #include "doppler/exec/execute.h"
 #include "doppler/render/result_json.h"
 #include "doppler/render/result_text.h"
-#include "doppler/schedule/placement_json.h"
+#include "doppler/schedule/placement.h"
 
 namespace doppler::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "doppler/base/error.h"
 #include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
-#include "doppler/schedule/placement_json.h"
+#include "doppler/schedule/placement.h"
 
 namespace {
 

@@ -1,19 +1,48 @@
-// Regenerates the paper's tables and figures from nothing, beside the published ones (the command
-// `dopp reproduce`).
+// Tables in Markdown.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "doppler/place/registry.h"
+#include "lab/context.h"
 #include "lab/experiment.h"
 #include "lab/online_learning.h"
-#include "lab/scale.h"
 
 namespace doppler::lab {
+
+class MarkdownTable {
+ public:
+  explicit MarkdownTable(std::vector<std::string> titles);
+
+  // REQUIRES: a cell for each title.
+  void add(const std::vector<std::string>& cells);
+  // Ends with an empty line.
+  std::string text() const { return text_ + "\n"; }
+
+ private:
+  std::size_t columns_;
+  std::string text_;
+};
+
+// The page of a reproduction in Markdown: first what is confirmed and what is not, then a section
+// for each experiment.
+
+struct PagePart {
+  const Experiment* experiment = nullptr;
+  Section section;
+  std::size_t done = 0, total = 0;  // cells
+};
+
+// `files`: where the tables and pictures are, as seen from the page; empty: beside it.
+std::string page_of(const Lab& lab, const std::vector<PagePart>& parts, const std::string& files);
+
+// Regenerates the paper's tables and figures from nothing, beside the published ones (the command
+// `dopp reproduce`).
 
 struct ReproduceSettings {
   Scale scale = Scale::full();

@@ -3,7 +3,7 @@
 #include <benchmark/benchmark.h>
 
 #include "doppler/api/doppler.h"
-#include "doppler/tra/language/workloads.h"
+#include "doppler/tra/language/program_text.h"
 
 namespace doppler {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "doppler/base/rng.h"
+#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/cpu/runnable.h"
 #include "doppler/kernel/registry.h"
-#include "doppler/kernel/shape.h"
 
 namespace doppler {
 namespace {

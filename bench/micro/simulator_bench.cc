@@ -12,7 +12,7 @@
 #include "doppler/device/spec.h"
 #include "doppler/formats/formats.h"
 #include "doppler/graph/generate/random.h"
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
 
 namespace doppler {

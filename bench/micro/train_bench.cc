@@ -8,7 +8,7 @@
 #include "doppler/device/spec.h"
 #include "doppler/formats/formats.h"
 #include "doppler/graph/generate/random.h"
-#include "doppler/policy/architecture.h"
+#include "doppler/policy/policy.h"
 #include "doppler/train/offline/learner.h"
 
 namespace doppler {

@@ -30,12 +30,12 @@
 #include "doppler/base/rng.h"
 #include "doppler/base/statistics.h"
 #include "doppler/place/search/neighborhood.h"
-#include "doppler/policy/architecture.h"
+#include "doppler/policy/policy.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/tra/language/workloads.h"
+#include "doppler/tra/language/program_text.h"
 #include "doppler/train/offline/training.h"
 #include "doppler/train/online/service.h"
-#include "lab/hidden_machine.h"
+#include "lab/online_learning.h"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "doppler/graph/generate/random.h"
 #include "doppler/place/registry.h"
 #include "doppler/schedule/bounds.h"
-#include "doppler/sim/figures.h"
+#include "doppler/sim/repeated_runs.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "doppler/kernel/shape.h"
+#include "doppler/kernel/call_reader.h"
 
 namespace doppler::bench {
 

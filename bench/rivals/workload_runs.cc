@@ -19,10 +19,10 @@
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
-#include "doppler/kernel/cpu/gemm.h"
-#include "doppler/kernel/shape.h"
+#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/cpu/contract_plan.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/tra/language/workloads.h"
+#include "doppler/tra/language/program_text.h"
 
 namespace doppler::bench {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/place/registry.h"
-#include "doppler/place/result.h"
 #include "doppler/place/run_method.h"
 
 namespace doppler::analysis {

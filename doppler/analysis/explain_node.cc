@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "doppler/base/closest.h"
 #include "doppler/base/error.h"
+#include "doppler/base/names.h"
 #include "doppler/schedule/critical_chain.h"
 #include "doppler/schedule/memory.h"
 #include "doppler/sim/simulator.h"

@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "doppler/analysis/placement_sample.h"
-#include "doppler/base/rank_statistics.h"
+#include "doppler/base/statistics.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/engine.h"
 #include "doppler/exec/execute.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "doppler/base/closest.h"
 #include "doppler/base/error.h"
-#include "doppler/device/topology_change.h"
+#include "doppler/base/names.h"
+#include "doppler/device/topology.h"
 #include "doppler/place/feasible.h"
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"

@@ -6,11 +6,9 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/cost/measured_costs_json.h"
+#include "doppler/cost/measured_costs.h"
 #include "doppler/kernel/registry.h"
 #include "doppler/train/placers/policy_placer.h"
-#include "doppler/train/placers/scratch_placers.h"
-#include "doppler/train/placers/shipped_policy.h"
 
 namespace doppler::api {
 

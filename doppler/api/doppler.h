@@ -22,7 +22,6 @@
 #include "doppler/graph/builder.h"
 #include "doppler/graph/graph.h"
 #include "doppler/place/registry.h"
-#include "doppler/place/result.h"
 #include "doppler/place/run_method.h"
 #include "doppler/tra/language/program_text.h"
 #include "doppler/tra/operations.h"

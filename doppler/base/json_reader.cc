@@ -1,16 +1,17 @@
 #include "doppler/base/json_reader.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "doppler/base/error.h"
-#include "doppler/base/text_position.h"
-#include "doppler/base/utf8.h"
+#include "doppler/base/text.h"
 
 namespace doppler {
+
 namespace {
 
 bool is_space(char c) {
@@ -380,6 +381,33 @@ bool JsonReader::done() {
 
 void JsonReader::finish() {
   if (!done()) fail_here("something follows the end of the JSON value");
+}
+
+JsonFields::JsonFields(JsonReader& reader, std::span<const std::string_view> keys)
+    : reader_(reader), keys_(keys) {
+  DOPPLER_CHECK(keys.size() <= 64);
+  reader_.begin_object();
+  position_ = reader_.position();
+}
+
+std::optional<std::size_t> JsonFields::next() {
+  const auto key = reader_.next_key();
+  if (!key) return std::nullopt;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    if (*key != keys_[i]) continue;
+    if (has(i)) reader_.fail(fmt::format("the key '{}' stands twice", *key));
+    seen_ |= std::uint64_t{1} << i;
+    return i;
+  }
+  fail_unknown(*key);
+}
+
+void JsonFields::require(std::size_t key) const {
+  if (!has(key)) reader_.fail_at(position_, fmt::format("the key '{}' is missing", keys_[key]));
+}
+
+void JsonFields::fail_unknown(std::string_view key) const {
+  reader_.fail(fmt::format("unknown key '{}' (known: {})", key, fmt::join(keys_, ", ")));
 }
 
 }  // namespace doppler

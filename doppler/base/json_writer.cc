@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/base/utf8.h"
+#include "doppler/base/text.h"
 
 namespace doppler {
 

@@ -9,7 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/cost/problem.h"
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
 
 namespace doppler::compile {

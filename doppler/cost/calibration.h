@@ -20,10 +20,15 @@
 #include <vector>
 
 #include "doppler/base/id.h"
-#include "doppler/cost/corrections.h"
 #include "doppler/cost/problem.h"
 
 namespace doppler::cost {
+
+// How a machine differs from the tables of a problem: factors of time, 2 is twice as slow.
+struct Corrections {
+  std::vector<double> node;      // by node, then device
+  std::vector<double> transfer;  // by pair of devices: from, then to. Not of given transfer times
+};
 
 // In the problem's unit.
 struct NodeObservation {

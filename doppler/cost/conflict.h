@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "doppler/base/id.h"
-#include "doppler/graph/constraints.h"
+#include "doppler/graph/graph.h"
 
 namespace doppler::cost {
 

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "doppler/device/topology.h"
-#include "doppler/graph/constraints.h"
 #include "doppler/graph/graph.h"
 
 namespace doppler {

@@ -11,7 +11,7 @@
 
 #include "doppler/base/id.h"
 #include "doppler/cost/cost_model.h"
-#include "doppler/cost/link.h"
+#include "doppler/graph/graph.h"
 
 namespace doppler::cost {
 
@@ -60,5 +60,15 @@ class Measured final : public CostModel {
   std::vector<std::string> kinds_;
   std::vector<double> seconds_;  // by node, then kind; negative: not measured
 };
+
+// Measured costs as JSON files (docs/formats/costs.md).
+
+// REQUIRES: the costs are those of this graph.
+std::string write_measured_costs_json(const graph::Graph& graph, const MeasuredCosts& costs);
+
+// Resolves names in the graph. Throws InputError with the place where the file is damaged or was
+// measured for another graph: its hash differs or a name is unknown.
+MeasuredCosts read_measured_costs_json(const std::string& file, std::string_view text,
+                                       const graph::Graph& graph);
 
 }  // namespace doppler::cost

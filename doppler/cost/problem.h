@@ -12,7 +12,7 @@
 
 #include "doppler/base/csr.h"
 #include "doppler/base/id.h"
-#include "doppler/cost/link.h"
+#include "doppler/cost/cost_model.h"
 #include "doppler/device/topology.h"
 #include "doppler/graph/graph.h"
 

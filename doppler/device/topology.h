@@ -1,14 +1,8 @@
-// The machine: devices, the channels between them, and the route of channels from each device to
-// each other. Immutable once made, so freely shared between threads.
+// The shares of a device's peaks that kernels of one op kind reach, over how large a kernel is:
+// small work stays in caches, large work does not, and products of small matrices are slower than
+// those of large ones.
 //
-// A route is composed, so that thousands of devices need no table of pairs:
-//   same group:       from.egress + to.ingress
-//   different groups: from.egress + group(from).egress + group(to).ingress + to.ingress
-// unless the pair has an explicit route of its own. With pairwise links, every ordered pair has one
-// channel of its own instead (the setting of the scheduling literature, and of `uniform:N`).
-//
-// Units: bytes, seconds, flop/s, bytes/s. A figure that is absent is unknown, and costs that would
-// need it cannot be derived from it.
+// Plain values; freely shared between threads.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +17,65 @@
 #include <vector>
 
 #include "doppler/base/id.h"
-#include "doppler/device/efficiency.h"
 
 namespace doppler::device {
+
+struct Efficiency {
+  double compute = 1.0;  // of peak_flops, in (0, 1]
+  double memory = 1.0;   // of memory_bandwidth, in (0, 1]
+
+  friend bool operator==(const Efficiency&, const Efficiency&) = default;
+};
+
+// What says how large a kernel is.
+enum class SizeKey : std::uint8_t {
+  kBytes,         // read and written: caches
+  kFlopsPerByte,  // the sizes of the matrices that are multiplied, whatever their number
+};
+std::string_view size_key_name(SizeKey key);  // "bytes", "flops_per_byte", as files have it
+
+struct EfficiencyPoint {
+  double size = 0.0;  // as the table's key has it, above 0; 0 in the only point of a constant
+  Efficiency efficiency = {};
+  // Of what was measured: the distance of the quartiles as a share of the median. For people.
+  double spread = 0.0;
+
+  friend bool operator==(const EfficiencyPoint&, const EfficiencyPoint&) = default;
+};
+
+// Efficiencies at some sizes, rising. Between two of them efficiencies are interpolated, both in
+// the logarithms (a time then grows with a constant power of the size); beyond the first and the
+// last they stay.
+struct EfficiencyTable {
+  EfficiencyTable() : EfficiencyTable(Efficiency{}) {}
+  // The same for every size.
+  EfficiencyTable(const Efficiency& efficiency) : points{{.efficiency = efficiency}} {}
+  EfficiencyTable(SizeKey size_key, std::vector<EfficiencyPoint> at_sizes)
+      : key(size_key), points(std::move(at_sizes)) {}
+
+  bool is_constant() const { return points.size() == 1; }
+  Efficiency at(double size) const;
+  // Of a kernel with so much to do. Where what the key needs is not known: that of large kernels.
+  Efficiency of(std::optional<double> flops, std::optional<double> bytes) const;
+  const Efficiency& of_large() const { return points.back().efficiency; }
+
+  SizeKey key = SizeKey::kBytes;
+  std::vector<EfficiencyPoint> points;  // never empty; Topology checks the rest
+
+  friend bool operator==(const EfficiencyTable&, const EfficiencyTable&) = default;
+};
+
+// The machine: devices, the channels between them, and the route of channels from each device to
+// each other. Immutable once made, so freely shared between threads.
+//
+// A route is composed, so that thousands of devices need no table of pairs:
+//   same group:       from.egress + to.ingress
+//   different groups: from.egress + group(from).egress + group(to).ingress + to.ingress
+// unless the pair has an explicit route of its own. With pairwise links, every ordered pair has one
+// channel of its own instead (the setting of the scheduling literature, and of `uniform:N`).
+//
+// Units: bytes, seconds, flop/s, bytes/s. A figure that is absent is unknown, and costs that would
+// need it cannot be derived from it.
 
 enum class DeviceClass : std::uint8_t { kCpu, kAccelerator };
 std::string_view class_name(DeviceClass device_class);  // "cpu", "accelerator"
@@ -138,5 +188,20 @@ class Topology {
   std::unordered_map<std::string, std::uint32_t> device_by_name_;
   std::uint64_t hash_ = 0;
 };
+
+// Machines a little different from a given one, to ask what a change would do.
+
+// With one more device like this one, at the end. It has links of its own where those of the
+// original are the original's alone, and shares the others. Where routes are explicit, the two
+// reach each other as the original reaches its nearest device.
+TopologySpec with_copy_of(const TopologySpec& spec, DeviceId original);
+
+// Without this device; those after it move up. REQUIRES: it is not the only one.
+TopologySpec without_device(const TopologySpec& spec, DeviceId lost);
+
+// With a channel at `factor` times its bandwidth; of pairwise links all channels change, since they
+// are alike. Throws ParameterError where the channel has no bandwidth of its own, because transfer
+// times are given. REQUIRES: factor > 0.
+TopologySpec with_channel_speed(const TopologySpec& spec, ChannelId channel, double factor);
 
 }  // namespace doppler::device

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "doppler/base/error.h"
-#include "doppler/base/json_object.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
 

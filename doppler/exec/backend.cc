@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "doppler/base/error.h"
-#include "doppler/exec/backends/emulated.h"
-#include "doppler/exec/backends/threads.h"
 
 namespace doppler::exec {
 namespace {

@@ -49,4 +49,15 @@ std::vector<std::string> backend_names();
 std::unique_ptr<const Backend> make_backend(std::string_view name, const cost::Problem& problem,
                                             const BackendOptions& options);
 
+// Devices and links of any topology: nodes and transfers take as long as the problem's costs say,
+// or as a machine would that differs from them.
+
+std::unique_ptr<const Backend> make_emulated_backend(const cost::Problem& problem,
+                                                     const BackendOptions& options);
+
+// Devices that are cores of this machine. BLAS runs on the device's own thread.
+
+std::unique_ptr<const Backend> make_threads_backend(const cost::Problem& problem,
+                                                    const BackendOptions& options);
+
 }  // namespace doppler::exec

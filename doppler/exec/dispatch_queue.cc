@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/graph/levels.h"
+#include "doppler/graph/statistics.h"
 
 namespace doppler::exec {
 

@@ -8,8 +8,8 @@
 #include <new>
 
 #include "doppler/exec/engine_state.h"
-#include "doppler/kernel/cpu/copy.h"
-#include "doppler/kernel/shape.h"
+#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/cpu/runnable.h"
 
 namespace doppler::exec {
 namespace {

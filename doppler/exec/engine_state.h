@@ -20,11 +20,11 @@
 #include <thread>
 #include <vector>
 
+#include "doppler/exec/duration_model.h"
 #include "doppler/exec/engine.h"
+#include "doppler/exec/measurers.h"
 #include "doppler/exec/remaining_work.h"
-#include "doppler/exec/session.h"
 #include "doppler/exec/timed_run.h"
-#include "doppler/exec/waiting.h"
 #include "doppler/kernel/cpu/runnable.h"
 
 namespace doppler::exec {

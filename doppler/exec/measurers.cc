@@ -4,12 +4,33 @@
 #include <utility>
 
 #include "doppler/base/rng.h"
+#include "doppler/exec/admission.h"
 #include "doppler/exec/dispatch_queue.h"
-#include "doppler/exec/start_order.h"
+#include "doppler/exec/timed_run.h"
 #include "doppler/exec/transfer_plan.h"
-#include "doppler/exec/virtual_run.h"
 
 namespace doppler::exec {
+
+namespace {
+
+schedule::Placement checked(const cost::Problem& problem, schedule::Placement placement) {
+  schedule::check_placement(problem, placement);
+  return placement;
+}
+
+}  // namespace
+
+Session::Session(Rest rest, schedule::Placement given, std::shared_ptr<const Backend> on,
+                 Core::Rules rules)
+    : problem(std::move(rest.problem)),
+      placement(checked(*problem, std::move(given))),
+      backend(std::move(on)),
+      nodes(std::move(rest.nodes)),
+      tensors(std::move(rest.tensors)),
+      wiring(*problem, placement),
+      order(find_start_order(*problem, placement, wiring, rules.mode)),
+      core(*problem, placement, wiring, rules, &order) {}
+
 namespace {
 
 // Placements that are kept ready: a race has two.

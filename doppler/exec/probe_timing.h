@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "doppler/device/topology.h"
-#include "doppler/exec/probe_calls.h"
+#include "doppler/exec/probe.h"
 
 namespace doppler::exec {
 

@@ -3,7 +3,7 @@
 
 #include <iterator>
 
-#include "doppler/export/targets.h"
+#include "doppler/export/export.h"
 #include "doppler/formats/dot/dot.h"
 
 namespace doppler::exporting {

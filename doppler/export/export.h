@@ -4,13 +4,14 @@
 // name.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/formats/imported.h"
+#include "doppler/formats/content.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::exporting {
@@ -41,5 +42,25 @@ struct Target {
 std::span<const Target> targets();
 // Throws ParameterError for a name that is none, with those that are.
 const Target& target_by_name(std::string_view name);
+
+// The forms that the table of export.cc names, and what they share.
+
+Exported write_onnx(const Source& source);
+Exported write_torch(const Source& source);
+Exported write_tensorflow(const Source& source);
+Exported write_dot(const Source& source);
+Exported write_starpu(const Source& source);
+
+// The device's number among those of its class, as frameworks count: CPUs and accelerators each
+// from 0, in the order of the topology.
+struct ClassIndex {
+  bool accelerator;
+  std::uint32_t number;
+};
+std::vector<ClassIndex> class_indices(const device::Topology& topology);
+
+// Whole numbers from 1 in the order of the priorities, equal for equal ones, by node. For tools
+// whose priorities are integers.
+std::vector<std::uint32_t> priority_ranks(const schedule::Placement& placement);
 
 }  // namespace doppler::exporting

@@ -9,7 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/protobuf_reader.h"
-#include "doppler/export/targets.h"
+#include "doppler/export/export.h"
 #include "doppler/formats/onnx/onnx.h"
 #include "doppler/formats/onnx/onnx_model.h"
 

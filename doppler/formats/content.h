@@ -1,10 +1,16 @@
 // A file's content as those who recognise formats look at it.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "doppler/device/topology.h"
+#include "doppler/graph/graph.h"
 
 namespace doppler::formats {
 
@@ -49,6 +55,34 @@ struct Content {
 
   // Whether the text starts with the word, in any case of letters. REQUIRES: it is in lower case.
   bool starts_with_word(std::string_view word) const;
+};
+
+// What a reader of a graph format is given and what it gives. Every reader has the form
+//
+//   Imported read_xyz(const std::string& file, std::string_view bytes, const ImportOptions&);
+//
+// where `file` names the source in errors and the graph where nothing else does. Readers throw
+// InputError with file:line:column, or file and offset where the format is no text.
+
+struct ImportOptions {
+  std::map<std::string, std::int64_t> dimensions = {};  // sizes of symbolic dimensions, by name
+  // The devices that the file brings will be used, so that memory and moves count as it counts
+  // them.
+  bool own_devices = false;
+};
+
+struct Imported {
+  graph::Graph graph;
+  std::optional<device::TopologySpec> machine = std::nullopt;  // devices that the file brings
+  std::vector<std::string> notes = {};  // what was dropped or guessed, a line each
+};
+
+// A graph as the text of some format, with what that format could not hold.
+
+struct SavedGraph {
+  std::string text;
+  // One sentence for each kind of loss; empty where reading the text gives the same graph.
+  std::vector<std::string> notes;
 };
 
 }  // namespace doppler::formats

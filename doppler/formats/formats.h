@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "doppler/formats/content.h"
-#include "doppler/formats/imported.h"
-#include "doppler/formats/saved_graph.h"
 #include "doppler/graph/graph.h"
 
 namespace doppler::formats {

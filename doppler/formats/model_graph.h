@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,5 +82,23 @@ class ModelGraph {
   std::vector<std::vector<Tensor>> results_;  // of each operation
   std::vector<TensorEntry> tensors_;
 };
+
+// What readers of models assume where the file and the user leave something open. The values are
+// stated in docs/formats/models.md; every use is told in a note.
+
+inline constexpr std::int64_t kDefaultSequence = 128;  // tokens
+inline constexpr std::int64_t kDefaultImageSide = 224;
+inline constexpr std::int64_t kDefaultSamples = 16'000;  // a second of speech
+
+// The size of a dimension that is only named: 128 for sequences, 224 for the sides of images, 0 for
+// what was cached before, 1 for a batch. Nothing where the name says none of these.
+std::optional<std::int64_t> default_dimension(std::string_view name);
+
+// What a graph holds beyond nodes, edges and single costs, for the notes of writers whose format
+// has no place for it.
+
+// One note for each of these that the graph has: inputs and parameters, output marks, updates,
+// times by device kind, kernel calls, meta-ops, constraints.
+std::vector<std::string> notes_on_extras(const graph::Graph& graph);
 
 }  // namespace doppler::formats

@@ -1,11 +1,5 @@
-// The dataflow graph: nodes (kernel calls) that read and write tensors.
-//
-// A tensor has one producer, or none where it is an input or a parameter of the graph, and any
-// number of consumers. Node and tensor ids are dense and in the order in which they were added.
-// Immutable, so freely shared between threads; built and checked by GraphBuilder.
-//
-// What is not known (a time, flops, bytes) is absent, never zero: cost/ decides what an absence
-// means.
+// What a graph's file demands of any placement. Devices are named, since a graph does not know
+// which topology it will meet; cost/problem resolves the names.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +12,38 @@
 
 #include "doppler/base/csr.h"
 #include "doppler/base/id.h"
-#include "doppler/graph/constraints.h"
-#include "doppler/kernel/kernel_call.h"
+#include "doppler/kernel/call_reader.h"
 
 namespace doppler::graph {
+
+struct Constraints {
+  struct NodeDevice {
+    NodeId node;
+    std::string device;
+  };
+  struct DeviceMemory {
+    std::string device;
+    std::uint64_t bytes;
+  };
+
+  std::vector<NodeDevice> pins;                // the node runs on this device
+  std::vector<NodeDevice> forbids;             // the node does not run on this device
+  std::vector<std::vector<NodeId>> colocated;  // the nodes of a class share one device
+  std::vector<DeviceMemory> memory;            // replaces the capacity in the topology
+
+  bool empty() const {
+    return pins.empty() && forbids.empty() && colocated.empty() && memory.empty();
+  }
+};
+
+// The dataflow graph: nodes (kernel calls) that read and write tensors.
+//
+// A tensor has one producer, or none where it is an input or a parameter of the graph, and any
+// number of consumers. Node and tensor ids are dense and in the order in which they were added.
+// Immutable, so freely shared between threads; built and checked by GraphBuilder.
+//
+// What is not known (a time, flops, bytes) is absent, never zero: cost/ decides what an absence
+// means.
 
 enum class TensorRole : std::uint8_t {
   kValue,      // produced by a node

@@ -10,11 +10,9 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/base/json_fields.h"
 #include "doppler/base/json_reader.h"
-#include "doppler/base/name_index.h"
+#include "doppler/base/names.h"
 #include "doppler/graph/builder.h"
-#include "doppler/graph/call_check.h"
 #include "doppler/kernel/registry.h"
 
 namespace doppler::graph {

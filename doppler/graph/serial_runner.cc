@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <string>
 
-#include "doppler/base/closest.h"
 #include "doppler/base/error.h"
-#include "doppler/graph/call_check.h"
-#include "doppler/kernel/shape.h"
+#include "doppler/base/names.h"
+#include "doppler/graph/builder.h"
+#include "doppler/kernel/call_reader.h"
 
 namespace doppler::graph {
 namespace {

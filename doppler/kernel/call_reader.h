@@ -1,9 +1,4 @@
-// Reads the attributes and input shapes of one kernel call. Every complaint is an InputError that
-// shows the kernel, its attributes and its inputs before what is wrong.
-//
-// Rules and implementations read a call through the same functions, so that they agree on what a
-// call means. Remembers which attributes were asked for: finish() refuses the rest. Keeps
-// references to what it was made from. Not thread safe.
+// What a node computes: a kernel by name, with its attributes and the shapes of its operands.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +9,50 @@
 #include <utility>
 #include <vector>
 
-#include "doppler/kernel/kernel_call.h"
-
 namespace doppler::kernel {
+
+using Shape = std::vector<std::int64_t>;
+using Attributes = std::vector<std::pair<std::string, std::string>>;  // in the order given
+
+struct KernelCall {
+  std::string name;
+  Attributes attributes;
+  std::vector<Shape> inputs;
+  std::vector<Shape> outputs;
+
+  friend bool operator==(const KernelCall&, const KernelCall&) = default;
+};
+
+// Shapes of dense row-major tensors. A shape of rank 0 is a scalar: one element.
+
+// No tensor holds more elements, so that bytes and sums of a few offsets fit in 64 bits.
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 59;
+
+// Tensors hold floats.
+inline constexpr double kBytesPerElement = 4.0;
+
+// Nothing where a size is negative or the sizes that are not 0 multiply to more than kMaxElements.
+std::optional<std::int64_t> checked_element_count(const Shape& shape);
+
+// REQUIRES: checked_element_count(shape) has a value.
+std::int64_t element_count(const Shape& shape);
+
+// Of the call's first output. REQUIRES: as above.
+double output_elements(const KernelCall& call);
+
+// The distance in elements between neighbours along each dimension. REQUIRES: as above.
+Shape row_major_strides(const Shape& shape);
+
+// "[2,3]", and of many the first few: "[2,3], [3,4]".
+std::string to_text(const Shape& shape);
+std::string to_text(std::span<const Shape> shapes);
+
+// Reads the attributes and input shapes of one kernel call. Every complaint is an InputError that
+// shows the kernel, its attributes and its inputs before what is wrong.
+//
+// Rules and implementations read a call through the same functions, so that they agree on what a
+// call means. Remembers which attributes were asked for: finish() refuses the rest. Keeps
+// references to what it was made from. Not thread safe.
 
 class CallReader {
  public:

@@ -1,6 +1,108 @@
 #include "doppler/kernel/contract.h"
 
+#include <fmt/format.h>
+
+#include "doppler/kernel/call_reader.h"
+
 namespace doppler::kernel {
+
+namespace {
+
+bool is_label(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// Refuses what is not a list of different letters.
+void check_labels(const CallReader& reader, std::string_view labels) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!is_label(labels[i])) {
+      reader.fail(fmt::format("the spec must be like ab,bc->ac, with letters as labels"));
+    }
+    if (labels.find(labels[i]) != i) {
+      reader.fail(fmt::format("the label {} stands twice in '{}'", labels[i], labels));
+    }
+  }
+}
+
+}  // namespace
+
+Shape LabelSizes::shape(std::string_view labels) const {
+  Shape shape;
+  for (const char label : labels) shape.push_back((*this)[label]);
+  return shape;
+}
+
+EinsumSpec parse_einsum_spec(CallReader& reader, std::string_view text) {
+  const std::size_t arrow = text.find("->");
+  if (arrow == std::string_view::npos) {
+    reader.fail("the spec must be like ab,bc->ac: '->' is missing");
+  }
+  EinsumSpec spec;
+  spec.output = std::string(text.substr(arrow + 2));
+  std::string_view left = text.substr(0, arrow);
+  for (;;) {
+    const std::size_t comma = left.find(',');
+    spec.inputs.emplace_back(left.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    left.remove_prefix(comma + 1);
+  }
+  for (const std::string& labels : spec.inputs) check_labels(reader, labels);
+  check_labels(reader, spec.output);
+  if (spec.inputs.size() != reader.inputs().size()) {
+    reader.fail(fmt::format("the spec has {} operand{}, not {}", spec.inputs.size(),
+                            spec.inputs.size() == 1 ? "" : "s", reader.inputs().size()));
+  }
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    const std::string& labels = spec.inputs[i];
+    const Shape& shape = reader.input(i);
+    if (labels.size() != shape.size()) {
+      reader.fail(fmt::format("'{}' has {} label{}, but input {} has rank {}", labels,
+                              labels.size(), labels.size() == 1 ? "" : "s", i + 1, shape.size()));
+    }
+    for (std::size_t d = 0; d < labels.size(); ++d) {
+      const char label = labels[d];
+      if (spec.sizes.has(label) && spec.sizes[label] != shape[d]) {
+        reader.fail(fmt::format("the label {} is {} and also {} (in input {})", label,
+                                spec.sizes[label], shape[d], i + 1));
+      }
+      spec.sizes.set(label, shape[d]);
+    }
+  }
+  return spec;
+}
+
+EinsumSpec read_einsum_spec(CallReader& reader) {
+  return parse_einsum_spec(reader, reader.text("spec"));
+}
+
+void expect_output_labels_known(const CallReader& reader, const EinsumSpec& spec) {
+  for (const char label : spec.output) {
+    if (!spec.sizes.has(label)) {
+      reader.fail(fmt::format("the output's label {} is in no input", label));
+    }
+  }
+}
+
+void expect_input_labels_kept(const CallReader& reader, const EinsumSpec& spec) {
+  for (const std::string& labels : spec.inputs) {
+    for (const char label : labels) {
+      if (spec.output.find(label) == std::string::npos) {
+        reader.fail(fmt::format("the label {} must be in the output too", label));
+      }
+    }
+  }
+}
+
+std::vector<std::int64_t> strides_along(std::string_view order, std::string_view labels,
+                                        const LabelSizes& sizes) {
+  const Shape strides = row_major_strides(sizes.shape(labels));
+  std::vector<std::int64_t> along;
+  for (const char label : order) {
+    const std::size_t at = labels.find(label);
+    along.push_back(at == std::string_view::npos ? 0 : strides[at]);
+  }
+  return along;
+}
 
 Contract parse_contract(CallReader& reader) {
   reader.expect_inputs(2);

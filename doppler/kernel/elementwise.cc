@@ -1,11 +1,14 @@
 #include "doppler/kernel/elementwise.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <utility>
 
-#include "doppler/kernel/shape.h"
+#include "doppler/kernel/call_reader.h"
 
 namespace doppler::kernel {
+
 namespace {
 
 struct NamedOp {
@@ -90,6 +93,140 @@ std::vector<Kernel> elementwise_kernels() {
             }});
   }
   return kernels;
+}
+
+namespace {
+
+// Operations per element of f, g f' and g f'' as kernel/cpu computes them; an elementary function
+// (exp, erf, square root) counts as one.
+struct NamedFunction {
+  const char* name;
+  UnaryFunction function;
+  const char* summary;
+  int flops[3];
+};
+constexpr NamedFunction kFunctions[] = {
+    {"exp", UnaryFunction::kExp, "e to the x", {1, 2, 2}},
+    {"log", UnaryFunction::kLog, "natural logarithm of x", {1, 2, 4}},
+    {"sqrt", UnaryFunction::kSqrt, "square root of x", {1, 3, 4}},
+    {"rsqrt", UnaryFunction::kRsqrt, "1 / square root of x", {2, 5, 6}},
+    {"relu", UnaryFunction::kRelu, "x where x > 0, else 0", {1, 2, 0}},
+    {"silu", UnaryFunction::kSilu, "x sigmoid(x)", {5, 8, 11}},
+    {"gelu", UnaryFunction::kGelu, "x times the normal distribution function of x", {4, 10, 7}},
+    {"sigmoid", UnaryFunction::kSigmoid, "1 / (1 + exp(-x))", {4, 7, 10}},
+    {"tanh", UnaryFunction::kTanh, "hyperbolic tangent of x", {1, 4, 6}},
+    {"reciprocal", UnaryFunction::kReciprocal, "1 / x", {1, 4, 5}},
+};
+constexpr const char* kSuffixes[] = {"", "_grad", "_grad2"};
+
+}  // namespace
+
+std::optional<UnaryName> find_unary(std::string_view kernel) {
+  for (const NamedFunction& entry : kFunctions) {
+    const std::string_view name(entry.name);
+    if (!kernel.starts_with(name)) continue;
+    for (int derivative = 0; derivative < 3; ++derivative) {
+      if (kernel.substr(name.size()) == kSuffixes[derivative]) {
+        return UnaryName{entry.function, derivative};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+Unary parse_unary(CallReader& reader) {
+  const auto name = find_unary(reader.kernel());
+  reader.expect_inputs(name && name->derivative > 0 ? 2 : 1);
+  reader.expect_equal_inputs();
+  return {{reader.input(0)}};
+}
+
+bool is_affine(std::string_view kernel) {
+  return kernel == "scale" || kernel == "shift";
+}
+
+Affine parse_affine(CallReader& reader) {
+  reader.expect_inputs(1);
+  if (reader.kernel() == "scale") return {reader.number("factor"), 0.0, {reader.input(0)}};
+  return {1.0, reader.number("amount"), {reader.input(0)}};
+}
+
+std::vector<Kernel> unary_kernels() {
+  std::vector<Kernel> kernels;
+  const auto add_affine = [&](const char* name, const char* summary) {
+    kernels.emplace_back(
+        Kernel::Rules{.name = name,
+                      .summary = summary,
+                      .infer = [](CallReader& reader) { return parse_affine(reader).outputs; },
+                      .flops = output_elements});
+  };
+  add_affine("scale", "x times the factor");
+  add_affine("shift", "x plus the amount");
+  for (const NamedFunction& entry : kFunctions) {
+    for (int derivative = 0; derivative < 3; ++derivative) {
+      const std::string summary =
+          derivative == 0 ? entry.summary
+                          : fmt::format("g times the {} derivative of {} at x",
+                                        derivative == 1 ? "first" : "second", entry.name);
+      kernels.emplace_back(Kernel::Rules{
+          .name = fmt::format("{}{}", entry.name, kSuffixes[derivative]),
+          .summary = summary,
+          .infer = [](CallReader& reader) { return parse_unary(reader).outputs; },
+          .flops = [flops = entry.flops[derivative]](
+                       const KernelCall& call) { return flops * output_elements(call); }});
+    }
+  }
+  return kernels;
+}
+
+namespace {
+
+double read_beta(CallReader& reader, const char* name) {
+  const double beta = reader.number(name);
+  if (beta < 0.0 || beta >= 1.0) {
+    reader.fail(fmt::format("the attribute '{}' must be at least 0 and below 1", name));
+  }
+  return beta;
+}
+
+}  // namespace
+
+SgdUpdate parse_sgd_update(CallReader& reader) {
+  reader.expect_inputs(2);
+  reader.expect_equal_inputs();
+  return {reader.number("rate"), {reader.input(0)}};
+}
+
+AdamUpdate parse_adam_update(CallReader& reader) {
+  reader.expect_inputs(5);
+  const Shape& shape = reader.input(0);
+  for (std::size_t i = 1; i < 4; ++i) {
+    if (reader.input(i) != shape) {
+      reader.fail("parameter, gradient and moments (inputs 1 to 4) must have equal shapes");
+    }
+  }
+  if (!reader.input(4).empty()) reader.fail("the step (input 5) must have rank 0");
+  AdamUpdate update{.rate = reader.number("rate"),
+                    .beta1 = read_beta(reader, "beta1"),
+                    .beta2 = read_beta(reader, "beta2"),
+                    .epsilon = reader.number("epsilon"),
+                    .outputs = {shape, shape, shape}};
+  if (update.epsilon < 0.0) reader.fail("the attribute 'epsilon' must not be below 0");
+  return update;
+}
+
+std::vector<Kernel> update_kernels() {
+  // First moment 3, second moment 4, both corrections 2, root, sum, quotient, rate, difference 5.
+  constexpr double kAdamFlops = 14.0;
+  return {
+      Kernel({.name = "sgd_update",
+              .summary = "parameter - rate gradient",
+              .infer = [](CallReader& reader) { return parse_sgd_update(reader).outputs; },
+              .flops = [](const KernelCall& call) { return 2.0 * output_elements(call); }}),
+      Kernel({.name = "adam_update",
+              .summary = "one step of Adam with bias correction",
+              .infer = [](CallReader& reader) { return parse_adam_update(reader).outputs; },
+              .flops = [](const KernelCall& call) { return kAdamFlops * output_elements(call); }})};
 }
 
 }  // namespace doppler::kernel

@@ -4,9 +4,10 @@
 
 #include <utility>
 
-#include "doppler/kernel/shape.h"
+#include "doppler/kernel/call_reader.h"
 
 namespace doppler::kernel {
+
 namespace {
 
 constexpr const char* kSizes = "sizes";
@@ -71,6 +72,103 @@ std::vector<Kernel> rearrange_kernels() {
                   .summary = "one value everywhere",
                   .infer = [](CallReader& reader) { return parse_fill(reader).outputs; },
                   .flops = no_flops})};
+}
+
+namespace {
+
+double elements(const Shape& shape) {
+  return static_cast<double>(element_count(shape));
+}
+
+}  // namespace
+
+Gather parse_gather(CallReader& reader) {
+  reader.expect_inputs(2);
+  const Shape& table = reader.input(0);
+  if (table.size() != 2) reader.fail("the table (input 1) must have rank 2");
+  Shape output = reader.input(1);
+  output.push_back(table[1]);
+  return {reader.integer("offset", 0), {std::move(output)}};
+}
+
+ScatterAdd parse_scatter_add(CallReader& reader) {
+  reader.expect_inputs(2);
+  const Shape& index = reader.input(0);
+  const Shape& values = reader.input(1);
+  if (values.size() != index.size() + 1 || Shape(values.begin(), values.end() - 1) != index) {
+    reader.fail(
+        "the values (input 2) must have the shape of the index (input 1) and one "
+        "dimension more");
+  }
+  const std::int64_t rows = reader.integer("rows");
+  if (rows < 0) reader.fail("the attribute 'rows' must not be below 0");
+  return {rows, reader.integer("offset", 0), {{rows, values.back()}}};
+}
+
+std::vector<Kernel> lookup_kernels() {
+  return {Kernel({.name = "gather",
+                  .summary = "rows of a table by index; zeros for rows that it does not have",
+                  .infer = [](CallReader& reader) { return parse_gather(reader).outputs; },
+                  .flops = [](const KernelCall&) { return 0.0; },
+                  .elements_read =
+                      [](const KernelCall& call) {
+                        return elements(call.inputs.at(1)) + elements(call.outputs.at(0));
+                      }}),
+          Kernel({.name = "scatter_add",
+                  .summary = "rows summed up by index; the transpose of gather",
+                  .infer = [](CallReader& reader) { return parse_scatter_add(reader).outputs; },
+                  .flops = [](const KernelCall& call) { return elements(call.inputs.at(1)); }})};
+}
+
+MaskedFill parse_masked_fill(CallReader& reader) {
+  reader.expect_inputs(1);
+  const Shape& shape = reader.input(0);
+  MaskedFill fill{.rows = reader.dimension("rows", shape),
+                  .columns = reader.dimension("columns", shape),
+                  .row_offset = reader.integer("row_offset", 0),
+                  .column_offset = reader.integer("column_offset", 0),
+                  .value = reader.number("value"),
+                  .outputs = {shape}};
+  if (fill.rows == fill.columns) {
+    reader.fail("the attributes 'rows' and 'columns' name the same dimension");
+  }
+  return fill;
+}
+
+std::vector<Kernel> masking_kernels() {
+  return {Kernel({.name = "masked_fill",
+                  .summary = "a value where column_offset + column > row_offset + row",
+                  .infer = [](CallReader& reader) { return parse_masked_fill(reader).outputs; },
+                  .flops = [](const KernelCall&) { return 0.0; }})};
+}
+
+Rotary parse_rotary(CallReader& reader) {
+  reader.expect_inputs(1);
+  const Shape& shape = reader.input(0);
+  Rotary rotary{.position = reader.dimension("position", shape),
+                .offset = reader.integer("offset", 0),
+                .theta = reader.number("theta", 10000.0),
+                .inverse = reader.flag("inverse", false),
+                .outputs = {shape}};
+  if (rotary.position + 1 == shape.size()) {
+    reader.fail("the attribute 'position' cannot be the last dimension, which is rotated");
+  }
+  if (shape.back() % 2 != 0) reader.fail("the last dimension must be even");
+  if (!(rotary.theta > 0.0)) reader.fail("the attribute 'theta' must be above 0");
+  return rotary;
+}
+
+std::vector<Kernel> rotary_kernels() {
+  // Four multiplications and two additions a pair; angles are shared by all rows of a position.
+  constexpr double kFlopsPerElement = 3.0;
+  return {Kernel({.name = "rotary",
+                  .summary = "rotary position embedding of the last dimension",
+                  .infer = [](CallReader& reader) { return parse_rotary(reader).outputs; },
+                  .flops =
+                      [](const KernelCall& call) {
+                        return kFlopsPerElement *
+                               static_cast<double>(element_count(call.outputs.at(0)));
+                      }})};
 }
 
 }  // namespace doppler::kernel

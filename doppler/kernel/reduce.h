@@ -1,12 +1,13 @@
 // `reduce`: sum, largest or mean over the labels that the output lacks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "doppler/kernel/call_reader.h"
-#include "doppler/kernel/einsum_spec.h"
-#include "doppler/kernel/kernel.h"
+#include "doppler/kernel/contract.h"
+#include "doppler/kernel/registry.h"
 
 namespace doppler::kernel {
 
@@ -21,5 +22,24 @@ struct Reduce {
 Reduce parse_reduce(CallReader& reader);
 
 std::vector<Kernel> reduce_kernels();
+
+// Kernels on rectangular parts of a tensor: `slice` takes one out, `pad` puts one into zeros (the
+// transpose of slice), `concat` puts tensors side by side.
+
+// `slice` and `pad`: the smaller tensor lies in the larger one, `begin` elements from its corner.
+struct Window {
+  Shape begin;
+  std::vector<Shape> outputs;
+};
+Window parse_slice(CallReader& reader);
+Window parse_pad(CallReader& reader);
+
+struct Concat {
+  std::size_t dim;
+  std::vector<Shape> outputs;
+};
+Concat parse_concat(CallReader& reader);
+
+std::vector<Kernel> window_kernels();
 
 }  // namespace doppler::kernel

@@ -1,6 +1,8 @@
 #include "doppler/nn/parameters.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <utility>
 
 #include "doppler/base/error.h"
@@ -30,6 +32,36 @@ std::vector<float> ParameterTable::random_values(Rng& rng) const {
     }
   }
   return values;
+}
+
+void Adam::step(std::span<float> parameters, std::span<const float> gradients, double rate) {
+  DOPPLER_CHECK(parameters.size() == state_.mean.size() && gradients.size() == state_.mean.size());
+  constexpr double kMeanDecay = 0.9, kSquareDecay = 0.999, kSmall = 1e-8;
+  ++state_.steps;
+  const auto steps = static_cast<double>(state_.steps);
+  const double mean_scale = 1.0 / (1.0 - std::pow(kMeanDecay, steps));
+  const double square_scale = 1.0 / (1.0 - std::pow(kSquareDecay, steps));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const double gradient = gradients[i];
+    const double mean = kMeanDecay * state_.mean[i] + (1.0 - kMeanDecay) * gradient;
+    const double square =
+        kSquareDecay * state_.square[i] + (1.0 - kSquareDecay) * gradient * gradient;
+    state_.mean[i] = static_cast<float>(mean);
+    state_.square[i] = static_cast<float>(square);
+    parameters[i] -=
+        static_cast<float>(rate * mean * mean_scale / (std::sqrt(square * square_scale) + kSmall));
+  }
+}
+
+double clip_length(std::span<float> gradients, double longest) {
+  double square = 0.0;
+  for (const float gradient : gradients) square += static_cast<double>(gradient) * gradient;
+  const double length = std::sqrt(square);
+  if (length > longest) {
+    const auto scale = static_cast<float>(longest / length);
+    for (float& gradient : gradients) gradient *= scale;
+  }
+  return length;
 }
 
 }  // namespace doppler::nn

@@ -11,7 +11,7 @@
 
 #include "doppler/base/stop.h"
 #include "doppler/cost/problem.h"
-#include "doppler/schedule/figures.h"
+#include "doppler/schedule/metrics.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::place {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/place/methods.h"
 
 namespace doppler::place {
 

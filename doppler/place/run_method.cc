@@ -8,7 +8,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/stop.h"
-#include "doppler/sim/figures.h"
+#include "doppler/sim/repeated_runs.h"
 #include "doppler/sim/simulator.h"
 
 namespace doppler::place {

@@ -1,6 +1,7 @@
 #include "doppler/policy/policy.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
@@ -8,14 +9,86 @@
 #include <cstring>
 #include <utility>
 
-#include "doppler/base/base64.h"
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
-#include "doppler/base/json_object.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
+#include "doppler/base/text.h"
+#include "doppler/policy/baselines/gdp.h"
+#include "doppler/policy/baselines/joint.h"
+#include "doppler/policy/baselines/placeto.h"
+#include "doppler/policy/baselines/stepwise_model.h"
+#include "doppler/policy/dual/episode_sampler.h"
 
 namespace doppler::policy {
+
+namespace {
+
+struct Entry {
+  Architecture architecture;
+  std::string_view name;
+  bool needs_device_count;
+  std::unique_ptr<Model> (*make)(NetworkShape shape);
+};
+
+template <class M>
+std::unique_ptr<Model> make(NetworkShape shape) {
+  return std::make_unique<M>(shape);
+}
+
+// In the order of the enumerators.
+constexpr Entry kEntries[] = {
+    {Architecture::kDual, "dual", false, make<DualModel>},
+    {Architecture::kSelOnly, "sel-only", false,
+     [](NetworkShape shape) -> std::unique_ptr<Model> {
+       return std::make_unique<DualModel>(shape, DualDesign{.placing = Chooser::kCriticalPath});
+     }},
+    {Architecture::kPlcOnly, "plc-only", false,
+     [](NetworkShape shape) -> std::unique_ptr<Model> {
+       return std::make_unique<DualModel>(shape, DualDesign{.selection = Chooser::kCriticalPath});
+     }},
+    {Architecture::kJoint, "joint", false, make<JointModel>},
+    {Architecture::kStepwise, "stepwise", false, make<StepwiseModel>},
+    {Architecture::kPlaceto, "placeto", true, make<PlacetoModel>},
+    {Architecture::kGdp, "gdp", true, make<GdpModel>},
+};
+
+const Entry& entry_of(Architecture architecture) {
+  const Entry& entry = kEntries[static_cast<std::size_t>(architecture)];
+  DOPPLER_CHECK(entry.architecture == architecture);
+  return entry;
+}
+
+}  // namespace
+
+std::vector<std::string_view> architecture_names() {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kEntries) names.push_back(entry.name);
+  return names;
+}
+
+std::string_view architecture_name(Architecture architecture) {
+  return entry_of(architecture).name;
+}
+
+Architecture architecture_named(std::string_view name) {
+  for (const Entry& entry : kEntries) {
+    if (entry.name == name) return entry.architecture;
+  }
+  throw ParameterError(
+      fmt::format("unknown model '{}'; there are {}", name, fmt::join(architecture_names(), ", ")));
+}
+
+bool needs_device_count(Architecture architecture) {
+  return entry_of(architecture).needs_device_count;
+}
+
+std::unique_ptr<Model> make_model(Architecture architecture, NetworkShape shape) {
+  const Entry& entry = entry_of(architecture);
+  DOPPLER_CHECK(entry.needs_device_count == (shape.devices > 0));
+  return entry.make(shape);
+}
+
 namespace {
 
 constexpr std::string_view kFormat = "doppler.policy";

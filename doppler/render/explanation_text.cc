@@ -6,9 +6,8 @@
 #include "doppler/base/json_writer.h"
 #include "doppler/base/units.h"
 #include "doppler/render/analysis_text.h"
-#include "doppler/render/subject_json.h"
+#include "doppler/render/problem_text.h"
 #include "doppler/render/table.h"
-#include "doppler/render/wrap.h"
 
 namespace doppler::render {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "doppler/analysis/fidelity.h"
 #include "doppler/cost/problem.h"
+#include "doppler/render/problem_text.h"
 
 namespace doppler::render {
 
@@ -19,5 +20,12 @@ std::string fidelity_csv(const analysis::Fidelity& fidelity);
 
 // Predicted over measured, of all placements and of those near the best, as SVG.
 std::string fidelity_picture(const cost::Problem& problem, const analysis::Fidelity& fidelity);
+
+// The simulator's fidelity as JSON (docs/command.md names the keys).
+
+// What `fidelity --json` prints.
+std::string fidelity_json(const cost::Problem& problem, const GraphOrigin& origin,
+                          const analysis::FidelitySettings& settings,
+                          const analysis::Fidelity& fidelity);
 
 }  // namespace doppler::render

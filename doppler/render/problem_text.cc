@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
+#include "doppler/base/hash.h"
 #include "doppler/base/units.h"
 #include "doppler/cost/measured_costs.h"
-#include "doppler/render/wrap.h"
+#include "doppler/render/table.h"
+#include "doppler/schedule/placement.h"
 
 namespace doppler::render {
+
 namespace {
 
 std::string measured_in_words(const cost::Problem& problem) {
@@ -74,6 +79,21 @@ std::string describe_problem(const cost::Problem& problem, const std::string& gr
                                                format_integer(problem.graph().edge_count()))) +
          render::wrap("devices  ", devices) + render::wrap("costs    ", costs_in_words(problem)) +
          render::wrap("links    ", links_in_words(problem.links()));
+}
+
+void write_subject(JsonWriter& json, const cost::Problem& problem, const GraphOrigin& origin) {
+  json.field("graph", std::string_view(origin.path))
+      .field("graph_hash", std::string_view(hash_to_string(problem.graph().hash())))
+      .field("nodes", problem.node_count())
+      .field("edges", problem.graph().edge_count())
+      .field("devices", std::string_view(problem.topology().name()))
+      .field("links", schedule::links_name(problem.links()))
+      .field("costs", schedule::costs_name(problem.costs()))
+      .field("time_unit", std::string_view(problem.time_unit()));
+  if (const cost::MeasuredCosts* costs = problem.measured()) json.field("costs_file", costs->file);
+  json.key("notes").begin_array();
+  for (const std::string& note : origin.notes) json.value(std::string_view(note));
+  json.end_array();
 }
 
 }  // namespace doppler::render

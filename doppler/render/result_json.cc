@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "doppler/base/json_writer.h"
-#include "doppler/schedule/figures.h"
-#include "doppler/schedule/placement_json.h"
+#include "doppler/schedule/metrics.h"
+#include "doppler/schedule/placement.h"
 
 namespace doppler::render {
 namespace {

@@ -8,8 +8,8 @@
 #include "doppler/analysis/limits.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/execute.h"
-#include "doppler/place/result.h"
-#include "doppler/render/subject_json.h"
+#include "doppler/place/run_method.h"
+#include "doppler/render/problem_text.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/sim/repeated_runs.h"
 

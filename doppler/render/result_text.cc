@@ -10,7 +10,6 @@
 #include "doppler/base/units.h"
 #include "doppler/render/problem_text.h"
 #include "doppler/render/table.h"
-#include "doppler/render/wrap.h"
 
 namespace doppler::render {
 namespace {

@@ -8,7 +8,7 @@
 #include "doppler/analysis/limits.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/execute.h"
-#include "doppler/place/result.h"
+#include "doppler/place/run_method.h"
 #include "doppler/sim/repeated_runs.h"
 
 namespace doppler::render {

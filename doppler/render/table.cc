@@ -5,6 +5,7 @@
 #include "doppler/base/error.h"
 
 namespace doppler::render {
+
 namespace {
 
 constexpr std::size_t kColumnGap = 2;  // spaces between columns
@@ -65,6 +66,31 @@ std::string Table::render(std::size_t width) const {
   line([&](std::size_t c) { return std::string(columns[c], '-'); });
   for (const auto& row : rows_) line([&](std::size_t c) { return row[c]; });
   return text;
+}
+
+std::string wrap(std::string_view label, std::string_view text, std::size_t width) {
+  std::string out(label);
+  std::size_t column = label.size();
+  bool first_on_line = true;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!first_on_line && column + 1 + word.size() > width) {
+      out += "\n";
+      out.append(label.size(), ' ');
+      column = label.size();
+      first_on_line = true;
+    }
+    if (!first_on_line) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    first_on_line = false;
+  }
+  return out + "\n";
 }
 
 }  // namespace doppler::render

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,5 +40,16 @@ class Table {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// Breaks long sentences into lines.
+
+// Devices that a text lists. Large machines repeat themselves: a glance at the first few says it
+// all.
+inline constexpr std::size_t kDevicesShown = 16;
+
+// `text` after `label`, broken at spaces so that no line passes `width`; further lines are indented
+// as far as the label is long. Words longer than a line stay whole. Ends with a newline. Widths
+// count bytes: texts are ASCII.
+std::string wrap(std::string_view label, std::string_view text, std::size_t width = 100);
 
 }  // namespace doppler::render

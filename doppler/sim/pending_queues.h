@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/sim/heap.h"
+#include "doppler/sim/due_times.h"
 
 namespace doppler::sim {
 

@@ -9,7 +9,7 @@
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
-#include "doppler/sim/node_state.h"
+#include "doppler/sim/ready_queues.h"
 
 namespace doppler::sim {
 
@@ -48,5 +48,13 @@ class Simulator final {
   class State;
   std::unique_ptr<State> state_;
 };
+
+// Bulk-synchronous execution, level by level with barriers, for comparison (docs/semantics.md).
+
+// `barrier_time` is paid per barrier: two for each level, after its transfers and after its nodes.
+// Choice and jitter as in the work-conserving simulator.
+schedule::Timeline run_synchronous(const cost::Problem& problem,
+                                   const schedule::Placement& placement, double barrier_time = 0.0,
+                                   const RunOptions& options = {});
 
 }  // namespace doppler::sim

@@ -1,4 +1,4 @@
-#include "doppler/sim/synchronous.h"
+#include "doppler/sim/simulator.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "doppler/base/rng.h"
-#include "doppler/graph/levels.h"
-#include "doppler/sim/jitter.h"
+#include "doppler/graph/statistics.h"
 #include "doppler/sim/run_state.h"
 
 namespace doppler::sim {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
+#include "doppler/tra/program.h"
 
 namespace doppler::tra {
 namespace {

@@ -7,8 +7,10 @@
 #include <unordered_set>
 
 #include "doppler/base/error.h"
+#include "doppler/tra/program.h"
 
 namespace doppler::tra {
+
 namespace {
 
 // Checks the type and wraps the expression; messages say which operator was applied to what.
@@ -364,6 +366,13 @@ std::vector<Relation> in_order(std::span<const Relation> roots) {
     }
   }
   return order;
+}
+
+std::vector<Relation> Program::roots() const {
+  std::vector<Relation> result;
+  for (const NamedRelation& output : outputs) result.push_back(output.relation);
+  if (loss) result.push_back(*loss);
+  return result;
 }
 
 }  // namespace doppler::tra

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "doppler/tra/block_kernel.h"
-#include "doppler/tra/key_set.h"
 #include "doppler/tra/relation_type.h"
 
 namespace doppler::tra {

@@ -1,4 +1,4 @@
-#include "doppler/tra/gradient.h"
+#include "doppler/tra/program.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/tra/interpreter.h"
+#include "doppler/tra/program.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "doppler/base/error.h"
-#include "doppler/kernel/kernel_call.h"
+#include "doppler/kernel/call_reader.h"
 
 namespace doppler::tra {
 namespace {

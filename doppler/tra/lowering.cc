@@ -9,7 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/graph/builder.h"
-#include "doppler/kernel/shape.h"
+#include "doppler/kernel/call_reader.h"
 
 namespace doppler::tra {
 namespace {

@@ -1,9 +1,4 @@
-// A program as the optimizer sees it: its operations in numbers, and what a way to split them
-// costs.
-//
-// The predicted time of a plan is a sum over operations of the compute of the busiest device and of
-// what has to move: operands that more than one part needs, operands that are split in another way
-// than the operation wants, and partial results. Nothing overlaps in it.
+// What the cost of a plan depends on: equal devices with equal links between them.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +7,28 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/device/topology.h"
 #include "doppler/tra/expression.h"
-#include "doppler/tra/machine.h"
 
 namespace doppler::tra {
+
+struct Machine {
+  std::int64_t devices = 1;
+  double flops = 1e12;             // per second and device
+  double memory_bandwidth = 1e11;  // bytes per second and device
+  double link_bandwidth = 1e10;    // bytes per second that a device can send
+  double launch_seconds = 5e-6;    // per kernel
+};
+
+// The slowest device and the slowest link of the first one stand for all of them.
+Machine machine_of(const device::Topology& topology);
+
+// A program as the optimizer sees it: its operations in numbers, and what a way to split them
+// costs.
+//
+// The predicted time of a plan is a sum over operations of the compute of the busiest device and of
+// what has to move: operands that more than one part needs, operands that are split in another way
+// than the operation wants, and partial results. Nothing overlaps in it.
 
 // How an operand reaches an operation.
 enum class Movement : std::uint8_t {

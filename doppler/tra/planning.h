@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "doppler/tra/expression.h"
-#include "doppler/tra/machine.h"
+#include "doppler/tra/lowering.h"
 #include "doppler/tra/plan_model.h"
-#include "doppler/tra/sharding.h"
 
 namespace doppler::tra {
 

@@ -1,4 +1,4 @@
-#include "doppler/tra/sharding.h"
+#include "doppler/tra/lowering.h"
 
 #include <fmt/format.h>
 

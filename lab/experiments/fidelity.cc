@@ -7,10 +7,10 @@
 #include <algorithm>
 
 #include "doppler/analysis/placement_sample.h"
-#include "doppler/render/charts/scatter.h"
+#include "doppler/render/charts/charts.h"
+#include "lab/context.h"
 #include "lab/experiments/experiments.h"
-#include "lab/markdown.h"
-#include "lab/trial.h"
+#include "lab/reproduce.h"
 
 namespace doppler::lab {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "doppler/device/spec.h"
 #include "doppler/graph/generate/random.h"
-#include "doppler/render/charts/line_chart.h"
-#include "doppler/train/placers/shipped_policy.h"
+#include "doppler/render/charts/charts.h"
+#include "doppler/train/placers/policy_placer.h"
+#include "lab/context.h"
 #include "lab/experiments/experiments.h"
-#include "lab/markdown.h"
 #include "lab/published.h"
-#include "lab/trial.h"
+#include "lab/reproduce.h"
 
 namespace doppler::lab {
 namespace {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "doppler/render/charts/line_chart.h"
+#include "doppler/render/charts/charts.h"
+#include "lab/context.h"
+#include "lab/experiment.h"
 #include "lab/experiments/experiments.h"
-#include "lab/markdown.h"
 #include "lab/published.h"
-#include "lab/trial.h"
-#include "lab/verdicts.h"
+#include "lab/reproduce.h"
 
 namespace doppler::lab {
 namespace {

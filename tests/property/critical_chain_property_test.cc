@@ -5,7 +5,6 @@
 #include "doppler/base/rng.h"
 #include "doppler/schedule/critical_chain.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/sim/synchronous.h"
 #include "support/graphs.h"
 
 namespace doppler::schedule {

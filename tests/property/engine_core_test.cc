@@ -7,15 +7,14 @@
 #include <cmath>
 
 #include "doppler/base/error.h"
+#include "doppler/exec/admission.h"
 #include "doppler/exec/dispatch_queue.h"
 #include "doppler/exec/duration_model.h"
 #include "doppler/exec/engine.h"
-#include "doppler/exec/start_order.h"
-#include "doppler/exec/virtual_run.h"
+#include "doppler/exec/timed_run.h"
 #include "doppler/schedule/checker.h"
 #include "doppler/schedule/memory.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/sim/synchronous.h"
 #include "support/random_problems.h"
 
 namespace doppler::exec {

@@ -1,6 +1,6 @@
 // Gradients of random programs and of these gradients, along random directions: what they predict
 // is what the central difference of the interpreted loss shows.
-#include "doppler/tra/gradient.h"
+#include "doppler/tra/program.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
+#include "doppler/tra/program.h"
 #include "support/lowered.h"
 #include "support/random_programs.h"
 #include "support/tra.h"

@@ -1,5 +1,5 @@
 // Rank statistics against their definitions, written out.
-#include "doppler/base/rank_statistics.h"
+#include "doppler/base/statistics.h"
 
 #include <gtest/gtest.h>
 

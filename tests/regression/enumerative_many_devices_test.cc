@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "support/graphs.h"
 
 namespace doppler {

@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "doppler/sim/synchronous.h"
+#include "doppler/sim/simulator.h"
 
 namespace doppler::test {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "doppler/tra/gradient.h"
+#include "doppler/tra/program.h"
 #include "support/tra.h"
 
 namespace doppler::test {

@@ -7,8 +7,8 @@
 
 #include "doppler/graph/serial_runner.h"
 #include "doppler/tra/compile.h"
-#include "doppler/tra/interpreter.h"
 #include "doppler/tra/lowering.h"
+#include "doppler/tra/program.h"
 #include "support/programs.h"
 
 namespace doppler::test {

@@ -5,7 +5,6 @@
 
 #include "doppler/base/file.h"
 #include "doppler/tra/language/program_text.h"
-#include "doppler/tra/language/workloads.h"
 #include "support/tra.h"
 
 namespace doppler::test {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "doppler/base/rng.h"
-#include "doppler/tra/interpreter.h"
 #include "doppler/tra/program.h"
 
 namespace doppler::test {

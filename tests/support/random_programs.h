@@ -5,8 +5,8 @@
 #include <span>
 
 #include "doppler/base/rng.h"
+#include "doppler/tra/lowering.h"
 #include "doppler/tra/program.h"
-#include "doppler/tra/sharding.h"
 #include "support/programs.h"
 
 namespace doppler::test {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
+#include "doppler/tra/program.h"
 
 namespace doppler::test {
 

@@ -7,8 +7,8 @@
 
 #include "doppler/base/rng.h"
 #include "doppler/tra/expression.h"
-#include "doppler/tra/interpreter.h"
-#include "doppler/tra/sharding.h"
+#include "doppler/tra/lowering.h"
+#include "doppler/tra/program.h"
 
 namespace doppler::test {
 

@@ -1,4 +1,4 @@
-#include "doppler/exec/backends/emulated.h"
+#include "doppler/exec/backend.h"
 
 #include <fmt/format.h>
 

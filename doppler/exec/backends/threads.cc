@@ -1,11 +1,11 @@
-#include "doppler/exec/backends/threads.h"
+#include "doppler/exec/backend.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include "doppler/base/error.h"
-#include "doppler/kernel/cpu/gemm.h"
+#include "doppler/kernel/cpu/contract_plan.h"
 
 namespace doppler::exec {
 namespace {

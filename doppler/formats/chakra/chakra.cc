@@ -2,17 +2,22 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <charconv>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "doppler/base/error.h"
 #include "doppler/base/file.h"
+#include "doppler/base/json_reader.h"
 #include "doppler/base/protobuf_reader.h"
-#include "doppler/base/text_position.h"
+#include "doppler/base/text.h"
 #include "doppler/base/units.h"
-#include "doppler/formats/foreign_json.h"
+#include "doppler/formats/task_graph.h"
 
 namespace doppler::formats {
+
 namespace {
 
 constexpr std::uint64_t kMetadata = 1;  // NodeType of et_def.proto
@@ -146,6 +151,255 @@ Imported read_chakra(const std::string& file, std::string_view bytes, const Impo
   });
   read_chakra_protobuf(file, bytes, trace);
   return std::move(trace).build();
+}
+
+namespace {
+
+// An enumerator of NodeType as its number or its name in et_def.proto.
+std::uint64_t read_type(JsonReader& reader) {
+  if (reader.peek() == JsonReader::Kind::kNumber) return reader.unsigned_integer(UINT32_MAX);
+  const std::string_view name = reader.string_view();
+  constexpr std::string_view kNames[] = {"INVALID_NODE",   "METADATA_NODE",  "MEM_LOAD_NODE",
+                                         "MEM_STORE_NODE", "COMP_NODE",      "COMM_SEND_NODE",
+                                         "COMM_RECV_NODE", "COMM_COLL_NODE", "STORAGE_NODE",
+                                         "BATCH_NODE",     "CHECKPOINT_NODE"};
+  for (std::size_t i = 0; i < std::size(kNames); ++i) {
+    if (name == kNames[i]) return i;
+  }
+  return 0;
+}
+
+// In JSON, protocol buffers put 64-bit integers in quotes.
+std::uint64_t read_id(JsonReader& reader) {
+  if (reader.peek() == JsonReader::Kind::kNumber) return reader.unsigned_integer(UINT64_MAX);
+  const double value = read_quantity(reader, "an id");
+  if (value >= 9e15) reader.fail("an id that large is not exact");
+  return static_cast<std::uint64_t>(value);
+}
+
+// Of the others values may be anything, as "NaN".
+bool is_ours(std::string_view attribute) {
+  return attribute == "num_ops" || attribute == "comm_size" || attribute == "tensor_size";
+}
+
+void read_attribute(JsonReader& reader, ChakraNode& node) {
+  std::string name;
+  std::optional<double> value;
+  read_object(reader, [&](std::string_view key) {
+    if (key == "name") {
+      name = reader.string();
+    } else if ((key.ends_with("Val") || key.ends_with("_val")) && !key.starts_with("bool") &&
+               !key.starts_with("string") && !key.starts_with("bytes") &&
+               (is_ours(name) || name.empty())) {
+      value = read_number(reader);
+    } else {
+      return false;
+    }
+    return true;
+  });
+  if (!value || *value < 0.0) return;
+  if (name == "num_ops") node.flops = *value;
+  if (name == "comm_size" || name == "tensor_size") node.moved_bytes = *value;
+}
+
+// Keys as protocol buffers are printed, as et_def.proto has them, and as the converters of
+// simulators write them.
+ChakraNode read_node(JsonReader& reader) {
+  ChakraNode node;
+  node.at = reader.value_position();
+  bool has_id = false;
+  read_object(reader, [&](std::string_view key) {
+    if (reader.peek() == JsonReader::Kind::kNull) return false;
+    if (key == "id" || key == "Id") {
+      node.id = read_id(reader);
+      has_id = true;
+    } else if (key == "name" || key == "Name") {
+      node.name = reader.string();
+    } else if (key == "type" || key == "NodeType") {
+      node.type = read_type(reader);
+    } else if (key == "runtime" || key == "durationMicros" || key == "duration_micros") {
+      node.micros = read_quantity(reader, key);
+    } else if (key == "dataDeps" || key == "data_deps") {
+      read_array(reader, [&] { node.data_deps.push_back(read_id(reader)); });
+    } else if (key == "ctrlDeps" || key == "ctrl_deps") {
+      read_array(reader, [&] { node.ctrl_deps.push_back(read_id(reader)); });
+    } else if (key == "num_ops") {
+      node.flops = read_quantity(reader, key);
+    } else if (key == "comm_size" || key == "tensor_size") {
+      node.moved_bytes = read_quantity(reader, key);
+    } else if (key == "attr" && reader.peek() == JsonReader::Kind::kArray) {
+      read_array(reader, [&] { read_attribute(reader, node); });
+    } else if (key == "outputs" && reader.peek() == JsonReader::Kind::kObject) {
+      read_object(reader, [&](std::string_view part) {
+        if (part != "values" || reader.peek() != JsonReader::Kind::kString) return false;
+        node.result_bytes = tensor_bytes_in(reader.string());
+        return true;
+      });
+    } else {
+      return false;
+    }
+    return true;
+  });
+  if (!has_id && node.name.empty()) reader.fail_at(node.at, "a node without id and name");
+  return node;
+}
+
+}  // namespace
+
+void read_chakra_json(const std::string& file, std::string_view text, ChakraTrace& trace) {
+  JsonReader reader(file, text);
+  bool whole = false, metadata = true;
+  read_object(reader, [&](std::string_view key) {
+    if (key == "id" || key == "name") metadata = false;
+    if (key != "workload_graph" || reader.peek() != JsonReader::Kind::kArray) return false;
+    whole = true;
+    read_array(reader, [&] { trace.add(read_node(reader)); });
+    return true;
+  });
+  if (whole) {
+    reader.finish();
+    return;
+  }
+  // An object for each message, the first of which is the metadata of the run if it is no node.
+  if (!metadata) reader = JsonReader(file, text);
+  if (reader.done()) reader.fail_at(0, "a trace without nodes");
+  while (!reader.done()) trace.add(read_node(reader));
+}
+
+// Field numbers are those of et_def.proto (github mlcommons/chakra).
+
+namespace {
+
+using Wire = ProtobufReader::Wire;
+
+// AttributeProto: a name and one value of many types, of which numbers matter here.
+void read_attribute(ProtobufReader in, ChakraNode& node) {
+  std::string_view name;
+  std::optional<double> value;
+  while (in.next()) {
+    const std::uint32_t field = in.field();
+    const Wire wire = in.wire();
+    if (field == 1 && wire == Wire::kBytes) {
+      name = in.string();
+      continue;
+    }
+    const std::uint64_t number = in.number();
+    if (wire == Wire::kBytes) continue;
+    switch (field) {
+      case 3:  // double_val
+        if (wire == Wire::kFixed64) value = std::bit_cast<double>(number);
+        break;
+      case 7:  // int32_val
+      case 9:  // int64_val
+        value = static_cast<double>(static_cast<std::int64_t>(number));
+        break;
+      case 11:  // uint32_val
+      case 13:  // uint64_val
+      case 19:  // fixed32_val
+      case 21:  // fixed64_val
+        value = static_cast<double>(number);
+        break;
+      case 15:    // sint32_val
+      case 17: {  // sint64_val, zigzag
+        const auto half = static_cast<std::int64_t>(number >> 1);
+        value = static_cast<double>(number & 1 ? -half - 1 : half);
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  if (!value || !(*value >= 0.0 && *value < 1e30)) return;
+  if (name == "num_ops") node.flops = *value;
+  if (name == "comm_size" || name == "tensor_size") node.moved_bytes = *value;
+}
+
+ChakraNode read_node(const std::string& file, ProtobufReader in) {
+  ChakraNode node;
+  node.at = in.offset();
+  std::vector<std::int64_t> ids;
+  while (in.next()) {
+    const bool bytes = in.wire() == Wire::kBytes;
+    switch (in.field()) {
+      case 1:
+        node.id = in.number();
+        break;
+      case 2:
+        node.name = in.string();
+        require_utf8(file, node.name);
+        break;
+      case 3:
+        node.type = in.number();
+        break;
+      case 4:
+      case 5: {
+        auto& deps = in.field() == 4 ? node.ctrl_deps : node.data_deps;
+        ids.clear();
+        in.append_integers(ids, kMaxForeignEdges);
+        for (const std::int64_t id : ids) deps.push_back(static_cast<std::uint64_t>(id));
+        break;
+      }
+      case 7:
+        if (bytes) {
+          in.skip();
+        } else {
+          node.micros = static_cast<double>(in.number());
+        }
+        break;
+      case 9:  // IOInfo of the outputs
+        for (ProtobufReader outputs = in.message(); outputs.next();) {
+          if (outputs.field() == 1 && outputs.wire() == Wire::kBytes) {
+            node.result_bytes = tensor_bytes_in(outputs.string());
+          } else {
+            outputs.skip();
+          }
+        }
+        break;
+      case 10:
+        read_attribute(in.message(), node);
+        break;
+      default:
+        in.skip();
+    }
+  }
+  return node;
+}
+
+// Whether a message has only fields of these numbers, and which kinds they are of.
+bool looks_like(ProtobufReader message, std::uint32_t most_fields,
+                bool (*fits)(std::uint32_t field, Wire wire)) {
+  while (message.next()) {
+    if (message.field() > most_fields || !fits(message.field(), message.wire())) return false;
+    message.skip();
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_chakra_protobuf(std::string_view bytes) {
+  const std::string nowhere;
+  try {
+    ProtobufReader stream(nowhere, bytes);
+    if (!looks_like(stream.delimited(), 2,
+                    [](std::uint32_t, Wire wire) { return wire == Wire::kBytes; })) {
+      return false;
+    }
+    const ProtobufReader node = stream.delimited();
+    return !node.at_end() && looks_like(node, 11, [](std::uint32_t field, Wire wire) {
+      const bool text = field == 2 || field >= 8;
+      const bool list = field == 4 || field == 5;
+      return list || (wire == Wire::kBytes) == text;
+    });
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
+void read_chakra_protobuf(const std::string& file, std::string_view bytes, ChakraTrace& trace) {
+  ProtobufReader stream(file, bytes);
+  stream.delimited();  // GlobalMetadata: a version and attributes of the run
+  while (!stream.at_end()) trace.add(read_node(file, stream.delimited()));
 }
 
 }  // namespace doppler::formats

@@ -12,7 +12,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/base/name_index.h"
+#include "doppler/base/names.h"
 #include "doppler/formats/dot/dot_lexer.h"
 #include "doppler/formats/task_graph.h"
 

@@ -5,8 +5,6 @@
 #include <string_view>
 
 #include "doppler/formats/content.h"
-#include "doppler/formats/imported.h"
-#include "doppler/formats/saved_graph.h"
 #include "doppler/graph/graph.h"
 
 namespace doppler::formats {

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "doppler/base/text_position.h"
-#include "doppler/base/utf8.h"
+#include "doppler/base/text.h"
 
 namespace doppler::formats {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "doppler/formats/dot/dot.h"
-#include "doppler/formats/losses.h"
+#include "doppler/formats/model_graph.h"
 
 namespace doppler::formats {
 namespace {

@@ -11,9 +11,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/formats/hlo/hlo_costs.h"
-#include "doppler/formats/hlo/hlo_forms.h"
 #include "doppler/formats/hlo/hlo_module.h"
-#include "doppler/formats/hlo/hlo_scope.h"
 #include "doppler/formats/model_graph.h"
 
 namespace doppler::formats {

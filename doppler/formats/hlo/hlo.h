@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "doppler/formats/content.h"
-#include "doppler/formats/imported.h"
 
 namespace doppler::formats {
 

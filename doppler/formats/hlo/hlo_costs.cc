@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "doppler/base/text_position.h"
-#include "doppler/formats/hlo/hlo_convolution.h"
-#include "doppler/formats/hlo/hlo_words.h"
+#include "doppler/base/text.h"
+#include "doppler/formats/hlo/hlo_module.h"
 
 namespace doppler::formats {
 namespace {

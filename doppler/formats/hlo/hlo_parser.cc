@@ -6,8 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "doppler/base/text_position.h"
-#include "doppler/base/utf8.h"
+#include "doppler/base/text.h"
 #include "doppler/formats/hlo/hlo_module.h"
 
 namespace doppler::formats {

@@ -12,10 +12,8 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/base/text_position.h"
-#include "doppler/formats/model_defaults.h"
+#include "doppler/base/text.h"
 #include "doppler/formats/model_graph.h"
-#include "doppler/formats/ncnn/ncnn_expression.h"
 #include "doppler/formats/ncnn/ncnn_layers.h"
 #include "doppler/formats/ncnn/ncnn_param.h"
 #include "doppler/formats/ncnn/ncnn_rules.h"

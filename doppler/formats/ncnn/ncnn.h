@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "doppler/formats/content.h"
-#include "doppler/formats/imported.h"
 
 namespace doppler::formats {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "doppler/formats/model_defaults.h"
+#include "doppler/formats/model_graph.h"
 #include "doppler/formats/ncnn/ncnn_rules.h"
 
 namespace doppler::formats {

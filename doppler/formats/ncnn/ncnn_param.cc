@@ -5,9 +5,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "doppler/base/name_index.h"
-#include "doppler/base/text_position.h"
-#include "doppler/base/utf8.h"
+#include "doppler/base/names.h"
+#include "doppler/base/text.h"
 
 namespace doppler::formats {
 namespace {

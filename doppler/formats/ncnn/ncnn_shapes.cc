@@ -1,7 +1,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "doppler/formats/ncnn/ncnn_expression.h"
 #include "doppler/formats/ncnn/ncnn_rules.h"
 
 namespace doppler::formats {

@@ -9,7 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/formats/onnx/onnx_order.h"
+#include "doppler/formats/onnx/onnx_notes.h"
 #include "doppler/formats/onnx/onnx_reader.h"
 
 namespace doppler::formats {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "doppler/formats/content.h"
-#include "doppler/formats/imported.h"
 
 namespace doppler::formats {
 

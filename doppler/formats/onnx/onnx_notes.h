@@ -3,13 +3,15 @@
 // Not thread safe.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "doppler/formats/imported.h"
+#include "doppler/formats/content.h"
 #include "doppler/formats/onnx/onnx_model.h"
 #include "doppler/formats/onnx/onnx_op.h"
 
@@ -53,5 +55,13 @@ class OnnxNotes {
   Counts without_rule_, guessed_shape_, data_dependent_;
   std::size_t endless_loops_ = 0, folded_ = 0, views_ = 0;
 };
+
+// The order in which the nodes of an ONNX graph can be looked at.
+
+// Nodes after those whose results they read. Models are sorted as the standard asks; others are
+// sorted here, the first possible node of the file first. `is_given` says which values are there
+// already. Throws InputError for a value that is given twice and for a cycle.
+std::vector<std::size_t> onnx_order(const std::string& file, const std::vector<OnnxNode>& nodes,
+                                    const std::function<bool(std::string_view)>& is_given);
 
 }  // namespace doppler::formats

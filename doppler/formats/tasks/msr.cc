@@ -1,4 +1,4 @@
-#include "doppler/formats/tasks/msr.h"
+#include "doppler/formats/tasks/tasks.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "doppler/base/file.h"
-#include "doppler/formats/foreign_json.h"
 #include "doppler/formats/task_graph.h"
 
 namespace doppler::formats {

@@ -1,4 +1,4 @@
-#include "doppler/formats/tasks/pipedream.h"
+#include "doppler/formats/tasks/tasks.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "doppler/base/file.h"
-#include "doppler/base/name_index.h"
-#include "doppler/base/text_position.h"
-#include "doppler/base/utf8.h"
-#include "doppler/formats/foreign_json.h"
+#include "doppler/base/names.h"
+#include "doppler/base/text.h"
 #include "doppler/formats/task_graph.h"
 
 namespace doppler::formats {

@@ -1,4 +1,4 @@
-#include "doppler/formats/tasks/wfformat.h"
+#include "doppler/formats/tasks/tasks.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "doppler/base/file.h"
-#include "doppler/base/name_index.h"
-#include "doppler/formats/foreign_json.h"
+#include "doppler/base/names.h"
 #include "doppler/formats/task_graph.h"
 
 namespace doppler::formats {

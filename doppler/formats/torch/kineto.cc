@@ -1,4 +1,4 @@
-#include "doppler/formats/torch/kineto.h"
+#include "doppler/formats/torch/torch.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "doppler/base/file.h"
-#include "doppler/base/name_index.h"
+#include "doppler/base/names.h"
 #include "doppler/base/units.h"
-#include "doppler/formats/foreign_json.h"
 #include "doppler/formats/task_graph.h"
 #include "doppler/formats/torch/torch_ops.h"
 

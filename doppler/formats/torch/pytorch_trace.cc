@@ -1,4 +1,4 @@
-#include "doppler/formats/torch/pytorch_trace.h"
+#include "doppler/formats/torch/torch.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,7 @@
 
 #include "doppler/base/file.h"
 #include "doppler/base/units.h"
-#include "doppler/formats/foreign_json.h"
 #include "doppler/formats/task_graph.h"
-#include "doppler/formats/torch/torch_calls.h"
 #include "doppler/formats/torch/torch_ops.h"
 
 namespace doppler::formats {

@@ -8,7 +8,6 @@
 
 #include "doppler/base/error.h"
 #include "doppler/graph/builder.h"
-#include "doppler/graph/generate/sketch.h"
 
 namespace doppler::graph {
 namespace {

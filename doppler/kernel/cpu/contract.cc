@@ -4,11 +4,11 @@
 #include <optional>
 #include <utility>
 
+#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/cpu/contract_plan.h"
-#include "doppler/kernel/cpu/families.h"
 #include "doppler/kernel/cpu/reduction.h"
+#include "doppler/kernel/cpu/runnable.h"
 #include "doppler/kernel/cpu/strided_copy.h"
-#include "doppler/kernel/shape.h"
 
 namespace doppler::kernel::cpu {
 namespace {

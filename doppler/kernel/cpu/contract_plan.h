@@ -1,3 +1,38 @@
+// Matrix products by OpenBLAS.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "doppler/kernel/contract.h"
+#include "doppler/kernel/cpu/loop_nest.h"
+#include "doppler/kernel/cpu/runnable.h"
+
+namespace doppler::kernel::cpu {
+
+// A row-major matrix in memory, or the transpose of one.
+struct MatrixLayout {
+  std::int64_t leading = 1;  // elements from a stored row to the next
+  bool transposed = false;
+};
+
+// C (m x n, rows `c_leading` apart) = A (m x k) B (k x n), added to what C holds if `accumulate`,
+// else instead of it. REQUIRES: m, n, k >= 1; all numbers fit in an int; C overlaps neither.
+template <class T>
+void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixLayout a_layout,
+          const T* b, MatrixLayout b_layout, bool accumulate, T* c, std::int64_t c_leading);
+
+// For callers that run kernels on threads of their own: each product then stays on the thread that
+// asks for it. Holds for the whole process.
+void use_one_blas_thread();
+
+// OpenBLAS asks for memory for every thread that is in a product, and where there is none asks
+// again for ever. Throws std::bad_alloc where so many threads could not have theirs now.
+void require_blas_memory(std::size_t threads);
+
 // How a contraction is computed: as matrix products on the operands where they lie if that can be,
 // else on copies in another layout, or by plain loops where matrices would be too small.
 //
@@ -5,19 +40,6 @@
 // output), columns (second operand and output) and summed (both operands). A matrix product takes
 // some labels of each of the last three groups, merged into one dimension; the rest are loops
 // around it. Labels that only one operand has are summed beforehand.
-#pragma once
-
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "doppler/kernel/cpu/gemm.h"
-#include "doppler/kernel/cpu/loop_nest.h"
-#include "doppler/kernel/cpu/runnable.h"
-#include "doppler/kernel/einsum_spec.h"
-
-namespace doppler::kernel::cpu {
 
 struct ContractPlan {
   bool swapped = false;  // the operands change places: the first below is input 1 of the call

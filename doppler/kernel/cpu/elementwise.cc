@@ -1,15 +1,16 @@
-#include "doppler/kernel/elementwise.h"
-
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/kernel/cpu/families.h"
+#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/cpu/functions.h"
 #include "doppler/kernel/cpu/loop_nest.h"
-#include "doppler/kernel/shape.h"
+#include "doppler/kernel/cpu/runnable.h"
+#include "doppler/kernel/elementwise.h"
 
 namespace doppler::kernel::cpu {
+
 namespace {
 
 // One run of the innermost loop: out, a, b. Contiguous runs are apart so that they are vectorised.
@@ -97,5 +98,128 @@ std::unique_ptr<Runnable<T>> bind_elementwise(const KernelCall& call) {
 
 template std::unique_ptr<Runnable<float>> bind_elementwise<float>(const KernelCall&);
 template std::unique_ptr<Runnable<double>> bind_elementwise<double>(const KernelCall&);
+
+namespace {
+
+// The kernel for f, g f' or g f'' of `count` elements.
+template <class T, class Function>
+std::unique_ptr<Runnable<T>> make_unary(int derivative, std::int64_t count) {
+  switch (derivative) {
+    case 0:
+      return make_runnable<T>([count](auto inputs, auto outputs) {
+        const T* x = inputs[0];
+        T* y = outputs[0];
+        for (std::int64_t i = 0; i < count; ++i) y[i] = Function::value(x[i]);
+      });
+    case 1:
+      return make_runnable<T>([count](auto inputs, auto outputs) {
+        const T *x = inputs[0], *g = inputs[1];
+        T* y = outputs[0];
+        for (std::int64_t i = 0; i < count; ++i) y[i] = g[i] * Function::first(x[i]);
+      });
+    default:
+      return make_runnable<T>([count](auto inputs, auto outputs) {
+        const T *x = inputs[0], *g = inputs[1];
+        T* y = outputs[0];
+        for (std::int64_t i = 0; i < count; ++i) y[i] = g[i] * Function::second(x[i]);
+      });
+  }
+}
+
+template <class T>
+std::unique_ptr<Runnable<T>> bind_function(const KernelCall& call, const UnaryName& name) {
+  const std::int64_t count = element_count(parse_call(call, parse_unary).outputs[0]);
+  switch (name.function) {
+    case UnaryFunction::kExp:
+      return make_unary<T, Exp>(name.derivative, count);
+    case UnaryFunction::kLog:
+      return make_unary<T, Log>(name.derivative, count);
+    case UnaryFunction::kSqrt:
+      return make_unary<T, Sqrt>(name.derivative, count);
+    case UnaryFunction::kRsqrt:
+      return make_unary<T, Rsqrt>(name.derivative, count);
+    case UnaryFunction::kRelu:
+      return make_unary<T, Relu>(name.derivative, count);
+    case UnaryFunction::kSilu:
+      return make_unary<T, Silu>(name.derivative, count);
+    case UnaryFunction::kGelu:
+      return make_unary<T, Gelu>(name.derivative, count);
+    case UnaryFunction::kSigmoid:
+      return make_unary<T, Sigmoid>(name.derivative, count);
+    case UnaryFunction::kTanh:
+      return make_unary<T, Tanh>(name.derivative, count);
+    case UnaryFunction::kReciprocal:
+      return make_unary<T, Reciprocal>(name.derivative, count);
+  }
+  throw InternalError("unknown unary function");
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Runnable<T>> bind_unary(const KernelCall& call) {
+  if (const auto name = find_unary(call.name)) return bind_function<T>(call, *name);
+  if (!is_affine(call.name)) return nullptr;
+  const Affine affine = parse_call(call, parse_affine);
+  return make_runnable<T>([factor = static_cast<T>(affine.factor),
+                           amount = static_cast<T>(affine.amount),
+                           count = element_count(affine.outputs[0])](auto inputs, auto outputs) {
+    const T* x = inputs[0];
+    T* y = outputs[0];
+    for (std::int64_t i = 0; i < count; ++i) y[i] = x[i] * factor + amount;
+  });
+}
+
+template std::unique_ptr<Runnable<float>> bind_unary<float>(const KernelCall&);
+template std::unique_ptr<Runnable<double>> bind_unary<double>(const KernelCall&);
+
+namespace {
+
+template <class T>
+std::unique_ptr<Runnable<T>> bind_sgd(const KernelCall& call) {
+  const SgdUpdate update = parse_call(call, parse_sgd_update);
+  return make_runnable<T>([rate = static_cast<T>(update.rate),
+                           count = element_count(update.outputs[0])](auto inputs, auto outputs) {
+    const T *parameter = inputs[0], *gradient = inputs[1];
+    T* updated = outputs[0];
+    for (std::int64_t i = 0; i < count; ++i) updated[i] = parameter[i] - rate * gradient[i];
+  });
+}
+
+template <class T>
+std::unique_ptr<Runnable<T>> bind_adam(const KernelCall& call) {
+  const AdamUpdate update = parse_call(call, parse_adam_update);
+  return make_runnable<T>([update, count = element_count(update.outputs[0])](auto inputs,
+                                                                             auto outputs) {
+    const double step = static_cast<double>(*inputs[4]);
+    const T beta1 = static_cast<T>(update.beta1), beta2 = static_cast<T>(update.beta2);
+    const T rest1 = static_cast<T>(1.0 - update.beta1), rest2 = static_cast<T>(1.0 - update.beta2);
+    const T correct1 = static_cast<T>(1.0 / (1.0 - std::pow(update.beta1, step)));
+    const T correct2 = static_cast<T>(1.0 / (1.0 - std::pow(update.beta2, step)));
+    const T rate = static_cast<T>(update.rate), epsilon = static_cast<T>(update.epsilon);
+    // An output may be the input of the same meaning: an element is read before it is written.
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T gradient = inputs[1][i];
+      const T first = beta1 * inputs[2][i] + rest1 * gradient;
+      const T second = beta2 * inputs[3][i] + rest2 * gradient * gradient;
+      const T direction = first * correct1 / (std::sqrt(second * correct2) + epsilon);
+      outputs[0][i] = inputs[0][i] - rate * direction;
+      outputs[1][i] = first;
+      outputs[2][i] = second;
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Runnable<T>> bind_update(const KernelCall& call) {
+  if (call.name == "sgd_update") return bind_sgd<T>(call);
+  if (call.name == "adam_update") return bind_adam<T>(call);
+  return nullptr;
+}
+
+template std::unique_ptr<Runnable<float>> bind_update<float>(const KernelCall&);
+template std::unique_ptr<Runnable<double>> bind_update<double>(const KernelCall&);
 
 }  // namespace doppler::kernel::cpu

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "doppler/kernel/einsum_spec.h"
+#include "doppler/kernel/contract.h"
 
 namespace doppler::kernel::cpu {
 

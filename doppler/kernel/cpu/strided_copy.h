@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "doppler/kernel/cpu/copy.h"
 #include "doppler/kernel/cpu/loop_nest.h"
+#include "doppler/kernel/cpu/runnable.h"
 
 namespace doppler::kernel::cpu {
 

@@ -11,10 +11,9 @@
 
 #include "doppler/base/parallel.h"
 #include "doppler/base/rng.h"
-#include "doppler/place/data_arrival.h"
+#include "doppler/place/cost_estimates.h"
 #include "doppler/place/feasible.h"
-#include "doppler/place/mean_costs.h"
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
 
 namespace doppler::place {

@@ -13,11 +13,10 @@
 #include <span>
 
 #include "doppler/base/rng.h"
-#include "doppler/place/device_speeds.h"
+#include "doppler/place/cost_estimates.h"
 #include "doppler/place/feasible.h"
 #include "doppler/place/heuristics/stages.h"
-#include "doppler/place/mean_costs.h"
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 
 namespace doppler::place {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/place/search/starts.h"
 
 namespace doppler::place {

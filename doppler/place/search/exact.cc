@@ -14,12 +14,12 @@
 #include <optional>
 
 #include "doppler/base/error.h"
+#include "doppler/place/cost_estimates.h"
 #include "doppler/place/feasible.h"
-#include "doppler/place/mean_costs.h"
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/place/search/assignment_bounds.h"
 #include "doppler/place/search/order_search.h"
-#include "doppler/place/search/search_budget.h"
+#include "doppler/place/search/scorer.h"
 #include "doppler/sim/simulator.h"
 
 namespace doppler::place {

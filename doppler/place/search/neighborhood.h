@@ -1,9 +1,5 @@
-// Moves from one placement to a near one. A move is applied in place and can be taken back.
-//
-// Most follow the critical chain: nothing else can shorten the run. Whole groups move together
-// where moving one of them alone would only add transfers: the inputs of one consumer, a stretch of
-// the chain, a sharded operation, everything after a point in time. Some take work off the device
-// or channel that has most of it. Constraints are kept by every move.
+// The nodes on the chain of causes that ends with the makespan, for searches that want to know
+// where a change can help.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +7,25 @@
 
 #include "doppler/base/rng.h"
 #include "doppler/cost/problem.h"
-#include "doppler/place/search/critical_nodes.h"
 #include "doppler/schedule/placement.h"
+#include "doppler/sim/ready_queues.h"
 
 namespace doppler::place {
+
+struct CriticalNode {
+  std::uint32_t node;
+  bool waited;  // it was ready but its device ran something else, the next entry
+};
+
+// From the last node to end back to one that waited for nothing. Replaces `chain`.
+void critical_nodes(const sim::RunView& run, std::vector<CriticalNode>& chain);
+
+// Moves from one placement to a near one. A move is applied in place and can be taken back.
+//
+// Most follow the critical chain: nothing else can shorten the run. Whole groups move together
+// where moving one of them alone would only add transfers: the inputs of one consumer, a stretch of
+// the chain, a sharded operation, everything after a point in time. Some take work off the device
+// or channel that has most of it. Constraints are kept by every move.
 
 class Neighborhood {
  public:

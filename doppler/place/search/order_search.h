@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/place/search/machine_bound.h"
-#include "doppler/place/search/priority_rules.h"
-#include "doppler/place/search/search_budget.h"
+#include "doppler/place/search/assignment_bounds.h"
+#include "doppler/place/search/scorer.h"
+#include "doppler/place/search/starts.h"
 
 namespace doppler::place {
 

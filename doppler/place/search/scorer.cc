@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "doppler/sim/figures.h"
+#include "doppler/sim/repeated_runs.h"
 
 namespace doppler::place {
 

@@ -1,13 +1,26 @@
 #include "doppler/policy/dual/choice_layers.h"
 
+#include <fmt/format.h>
+
 #include <type_traits>
 
-#include "doppler/nn/lanes.h"
+#include "doppler/base/error.h"
 #include "doppler/nn/matrix.h"
-#include "doppler/nn/product.h"
 #include "doppler/policy/features/partial_placement.h"
 
 namespace doppler::policy {
+
+std::string_view prior_name(Prior prior) {
+  return prior == Prior::kList ? "list" : "none";
+}
+
+Prior prior_named(std::string_view name) {
+  for (const Prior prior : {Prior::kNone, Prior::kList}) {
+    if (prior_name(prior) == name) return prior;
+  }
+  throw ParameterError(fmt::format("unknown prior '{}'; there are list and none", name));
+}
+
 namespace {
 
 using nn::kLane, nn::Lane, nn::load, nn::store;

@@ -4,11 +4,13 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "doppler/base/error.h"
 #include "doppler/policy/features/choice.h"
 
 namespace doppler::policy {
+
 namespace {
 
 // Steps that are learnt from together where nothing was recorded.
@@ -291,5 +293,85 @@ template struct ChoiceRecord<float>;
 template struct ChoiceRecord<double>;
 template class Player<float>;
 template class Player<double>;
+
+namespace {
+
+// What episodes of a batch may keep for learning; the others are played again.
+constexpr std::size_t kRecordBytes = 48'000'000;
+
+struct DualWorkspace final : Workspace {
+  struct Slot {
+    ChoiceRecord<float> record;
+    EpisodeGradients<float> gradients;
+  };
+  Encoded<float> encoded;
+  std::vector<Slot> slots;
+};
+
+class DualActor final : public Actor {
+ public:
+  DualActor(const Network& network, DualDesign design, const NodeFeatures& nodes)
+      : network_(network), design_(design), nodes_(nodes) {}
+
+  void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
+               std::size_t threads) override {
+    parameters_ = parameters;
+    work_ = static_cast<DualWorkspace*>(&workspace);
+    network_.encode<float>(parameters, nodes_, work_->encoded);
+    work_->slots.resize(std::max(work_->slots.size(), slots));
+    while (players_.size() < threads) {
+      players_.push_back(std::make_unique<Player<float>>(network_, nodes_, design_));
+    }
+    recorded_ = design_.placing == Chooser::kCriticalPath
+                    ? 0
+                    : kRecordBytes / ChoiceRecord<float>::bytes(nodes_.node_count(),
+                                                                nodes_.problem().device_count(),
+                                                                network_.shape().width);
+  }
+
+  void play(std::size_t thread, std::size_t slot, Decoding decoding, Rng& rng,
+            Episode& episode) override {
+    players_[thread]->play(parameters_, work_->encoded, decoding, rng, episode, record(slot));
+  }
+
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, Stake stake,
+                       bool played) override {
+    EpisodeGradients<float>& gradients = work_->slots[slot].gradients;
+    gradients.clear(nodes_.node_count(), network_.shape().width);
+    return players_[thread]->learn(parameters_, work_->encoded, episode,
+                                   {stake.log_probability, stake.log_probability, stake.entropy},
+                                   played ? record(slot) : nullptr, gradients);
+  }
+
+  void add_gradients(std::size_t slots, std::span<float> gradients) override {
+    for (std::size_t i = 1; i < slots; ++i)
+      work_->slots[0].gradients.add(work_->slots[i].gradients);
+    network_.add_gradients<float>(parameters_, nodes_, work_->encoded, work_->slots[0].gradients,
+                                  gradients);
+  }
+
+ private:
+  ChoiceRecord<float>* record(std::size_t slot) {
+    return slot < recorded_ ? &work_->slots[slot].record : nullptr;
+  }
+
+  const Network& network_;
+  DualDesign design_;
+  const NodeFeatures& nodes_;
+  std::span<const float> parameters_;
+  DualWorkspace* work_ = nullptr;
+  std::size_t recorded_ = 0;                             // slots that keep records
+  std::vector<std::unique_ptr<Player<float>>> players_;  // by thread
+};
+
+}  // namespace
+
+std::unique_ptr<Workspace> DualModel::workspace() const {
+  return std::make_unique<DualWorkspace>();
+}
+
+std::unique_ptr<Actor> DualModel::actor(const NodeFeatures& nodes) const {
+  return std::make_unique<DualActor>(network_, design_, nodes);
+}
 
 }  // namespace doppler::policy

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "doppler/base/rng.h"
 #include "doppler/policy/dual/network.h"
-#include "doppler/policy/episode.h"
 #include "doppler/policy/features/partial_placement.h"
 #include "doppler/policy/model.h"
 
@@ -94,6 +94,22 @@ class Player {
   std::vector<long double> entered_;    // by node
   std::vector<std::uint32_t> missing_;  // by node
   std::vector<std::uint32_t> open_;     // candidates, where their entropy counts
+};
+
+// The two policies as a model that can be trained, or one of them beside the critical path's rule.
+
+class DualModel final : public Model {
+ public:
+  explicit DualModel(NetworkShape shape, DualDesign design = {})
+      : network_(shape), design_(design) {}
+
+  const nn::ParameterTable& parameters() const override { return network_.parameters(); }
+  std::unique_ptr<Workspace> workspace() const override;
+  std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const override;
+
+ private:
+  Network network_;
+  DualDesign design_;
 };
 
 }  // namespace doppler::policy

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "doppler/graph/levels.h"
-#include "doppler/place/mean_costs.h"
+#include "doppler/graph/statistics.h"
+#include "doppler/place/cost_estimates.h"
 
 namespace doppler::policy {
 namespace {

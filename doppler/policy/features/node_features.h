@@ -9,7 +9,6 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/nn/matrix.h"
-#include "doppler/nn/neighbours.h"
 
 namespace doppler::policy {
 

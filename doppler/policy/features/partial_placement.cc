@@ -10,9 +10,9 @@
 #include <limits>
 
 #include "doppler/base/error.h"
-#include "doppler/nn/lanes.h"
-#include "doppler/place/mean_costs.h"
-#include "doppler/policy/episode.h"
+#include "doppler/nn/matrix.h"
+#include "doppler/place/cost_estimates.h"
+#include "doppler/policy/model.h"
 
 namespace doppler::policy {
 namespace {

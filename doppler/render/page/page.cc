@@ -1,19 +1,29 @@
 #include "doppler/render/page/page.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
+#include <utility>
 
 #include "doppler/base/error.h"
 #include "doppler/base/json_writer.h"
+#include "doppler/render/analysis_text.h"
 #include "doppler/render/page/page_graph.h"
 #include "doppler/render/page/page_run.h"
+#include "doppler/render/problem_text.h"
+#include "doppler/schedule/bounds.h"
+#include "doppler/sim/repeated_runs.h"
+#include "doppler/sim/simulator.h"
 
 namespace doppler::render {
+
 namespace {
 
 #include "doppler/render/page/page_text.inc"
-#include "doppler/schedule/figures.h"
+#include "doppler/schedule/metrics.h"
 
 // Where the data go, an empty object in the template.
 constexpr std::string_view kData = "<script id=\"data\" type=\"application/json\">";
@@ -58,8 +68,7 @@ class Graphs {
 
   void write(JsonWriter& json) const {
     json.key("graphs").begin_array();
-    for (const Entry& entry : graphs_)
-      write_page_graph(json, *entry.graph, entry.drawn, detail_);
+    for (const Entry& entry : graphs_) write_page_graph(json, *entry.graph, entry.drawn, detail_);
     json.end_array();
   }
 
@@ -193,6 +202,42 @@ std::string write_page(const Page& page) {
   text += escape_for_script(page_data(page));
   text += html.substr(end);
   return text;
+}
+
+render::PagePlacement page_placement(std::shared_ptr<const cost::Problem> problem,
+                                     const schedule::Placement& placement,
+                                     const PlacementLabels& labels) {
+  render::PagePlacement shown{.name = labels.file,
+                              .graph_path = labels.graph_path,
+                              .method = labels.method,
+                              .seed = labels.method_seed,
+                              .problem = problem,
+                              .timeline = sim::Simulator(*problem).timeline(placement),
+                              .figures = sim::measure_figures(*problem, placement, labels.seed),
+                              .bound = schedule::best_bound(*problem),
+                              .subject = describe_problem(*problem, labels.graph_path),
+                              .explanation = {}};
+  shown.explanation = limits_text(*problem, placement, analysis::find_limits(*problem, placement));
+  return shown;
+}
+
+std::string page_title(const render::Page& page) {
+  const auto name = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  if (page.placements.empty()) {
+    return page.trainings.size() == 1 ? fmt::format("Training {}", page.trainings.front().name)
+                                      : fmt::format("{} trainings", page.trainings.size());
+  }
+  const render::PagePlacement& first = page.placements.front();
+  const auto all_same = [&](const auto& member) {
+    return std::all_of(page.placements.begin(), page.placements.end(),
+                       [&](const auto& other) { return member(other) == member(first); });
+  };
+  const bool one_graph = all_same([](const auto& p) { return p.graph_path; });
+  const bool one_machine = all_same([](const auto& p) { return p.problem->topology().name(); });
+  const std::string graph = one_graph ? name(first.graph_path) : "several graphs";
+  return one_machine ? fmt::format("{} on {}", graph, first.problem->topology().name()) : graph;
 }
 
 }  // namespace doppler::render

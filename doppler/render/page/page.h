@@ -11,7 +11,8 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/bounds.h"
-#include "doppler/schedule/figures.h"
+#include "doppler/schedule/metrics.h"
+#include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
 
 namespace doppler::render {
@@ -65,5 +66,30 @@ std::string write_page(const Page& page);
 
 // The page without data, as page.html has it.
 std::string_view page_template();
+
+// What the page of `dopp report` shows of a placement: its nominal run, its figures, and what
+// limits it in words.
+
+struct PlacementLabels {
+  std::string file;
+  std::string graph_path;
+  std::string method = {};
+  std::uint64_t method_seed = 0;
+  std::uint64_t seed = 1;  // of the runs behind the figures
+};
+
+// REQUIRES: the placement passes check_placement.
+render::PagePlacement page_placement(std::shared_ptr<const cost::Problem> problem,
+                                     const schedule::Placement& placement,
+                                     const PlacementLabels& labels);
+
+// "bert.onnx on 4xA100", "3 placements of bert.onnx", …
+std::string page_title(const render::Page& page);
+
+// How a training went, from the folder that `dopp train` left, for the report.
+
+// Of a folder of one training, or of several seeds, and of the service in it: one or both. Throws
+// InputError where there is none, or where its files are damaged, with the line.
+std::vector<render::PageTraining> read_training_curves(const std::string& folder);
 
 }  // namespace doppler::render

@@ -1,18 +1,58 @@
-// A graph as the report's page draws it: a box for each node, or, of graphs with more nodes than a
-// page can show, for each group of nodes.
+// Groups of nodes by the part of a model that they belong to, their scope. Graphs say it
+// (Graph::scope), or names tell: "model/layers.3/attn/q" is in "model/layers.3/attn". Scopes nest;
+// '/' and '.' separate them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "doppler/base/json_writer.h"
 #include "doppler/graph/graph.h"
 #include "doppler/render/charts/layout.h"
-#include "doppler/render/page/page_groups.h"
 
 namespace doppler::render {
+
+// A name without its last part, the node itself. Numbers that only tell nodes of one name apart
+// belong to that part: "mlp.add.5" and "mlp/add#5" are in "mlp", and "fusion.7" is in none.
+std::string_view scope_of_name(std::string_view name);
+
+struct ScopeGroups {
+  static constexpr std::uint32_t kNone = 0xffffffffu;
+
+  std::vector<std::uint32_t> of_node;  // an index into names, or kNone for nodes in no scope
+  std::vector<std::string> names;      // of scopes, in no particular order
+};
+
+// At most `most` groups (nodes in no scope count as one), as fine as that allows. Scopes of equally
+// many nodes, as the layers of a model, are split alike. No groups where even the outermost scopes
+// are too many.
+ScopeGroups group_by_scope(std::span<const std::string_view> scope_of_node, std::size_t most);
+
+// What the report's page draws as one box: each node, or, of graphs with more nodes than a page can
+// show, groups of them that mean something to a reader.
+
+enum class Grouping : std::uint8_t {
+  kNone,    // a group is a node
+  kMetaOp,  // the nodes of a meta-op
+  kLayer,   // the nodes of a part of the model, by scopes
+  kLevel,   // the nodes of some neighbouring levels
+};
+
+// Where groups are meta-ops or layers, nodes that belong to none are grouped by levels.
+struct PageGroups {
+  Grouping grouping = Grouping::kNone;
+  std::vector<std::uint32_t> of_node;  // an index into names
+  std::vector<std::string> names;      // some may have no node
+};
+
+PageGroups page_groups(const graph::Graph& graph, std::size_t most);
+
+// A graph as the report's page draws it: a box for each node, or, of graphs with more nodes than a
+// page can show, for each group of nodes.
 
 // Items in topological order (of groups: that of their first nodes).
 struct PageGraph {

@@ -1,4 +1,4 @@
-#include "doppler/render/page/training_curves.h"
+#include "doppler/render/page/page.h"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@
 #include "doppler/base/json_reader.h"
 #include "doppler/base/statistics.h"
 #include "doppler/base/units.h"
-#include "doppler/train/session/service_rows.h"
+#include "doppler/train/session/run_folder.h"
 
 namespace doppler::render {
 namespace {

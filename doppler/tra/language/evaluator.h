@@ -1,7 +1,7 @@
-// From the syntax tree of a program to the program: sizes, names, functions and repeats are worked
-// out, and every expression becomes one of the algebra.
+// From the text of a program to its syntax tree.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +10,17 @@
 #include "doppler/tra/program.h"
 
 namespace doppler::tra {
+
+inline constexpr std::size_t kLargestProgram = std::size_t{1} << 20;  // bytes
+inline constexpr int kDeepestExpression =
+    200;  // operators, calls and parentheses within each other
+inline constexpr int kDeepestRepeat = 16;
+
+// The source must outlive the result. Throws InputError that shows the place.
+syntax::Program parse_syntax(const ProgramSource& source);
+
+// From the syntax tree of a program to the program: sizes, names, functions and repeats are worked
+// out, and every expression becomes one of the algebra.
 
 // `library` has functions only. `sizes` replaces sizes of declared dimensions. Throws InputError
 // that shows the place.

@@ -1,4 +1,4 @@
-#include "doppler/tra/language/parser.h"
+#include "doppler/tra/language/evaluator.h"
 
 #include <fmt/format.h>
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "doppler/base/error.h"
-#include "doppler/tra/language/source.h"
+#include "doppler/tra/language/lexer.h"
 #include "doppler/tra/language/syntax.h"
 #include "doppler/tra/language/value.h"
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "doppler/tra/language/source.h"
+#include "doppler/tra/language/lexer.h"
 
 namespace doppler::tra::syntax {
 

@@ -11,9 +11,7 @@
 #include <vector>
 
 #include "doppler/place/registry.h"
-#include "doppler/policy/architecture.h"
 #include "doppler/policy/policy.h"
-#include "doppler/train/offline/divergence.h"
 #include "doppler/train/offline/learner.h"
 
 namespace doppler::train {

@@ -10,8 +10,8 @@
 #include "doppler/base/hash.h"
 #include "doppler/base/rng.h"
 #include "doppler/place/search/scorer.h"
-#include "doppler/policy/architecture.h"
-#include "doppler/schedule/observations.h"
+#include "doppler/policy/policy.h"
+#include "doppler/schedule/measurer.h"
 
 namespace doppler::train {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
-#include "doppler/base/json_object.h"
+#include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
 #include "doppler/train/online/online_learner.h"
-#include "doppler/train/session/packed.h"
+#include "doppler/train/session/checkpoint.h"
 
 namespace doppler::train {
 namespace {

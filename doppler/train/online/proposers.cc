@@ -7,11 +7,11 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/place/search/annealing.h"
 #include "doppler/place/search/neighborhood.h"
 #include "doppler/place/search/scorer.h"
-#include "doppler/policy/architecture.h"
+#include "doppler/policy/policy.h"
 #include "doppler/schedule/bounds.h"
 
 namespace doppler::train {

@@ -26,4 +26,18 @@ using PolicySource = std::function<Policies()>;
 std::unique_ptr<place::Placer> make_policy_placer(PolicySource policies,
                                                   PolicyPlacerSettings settings = {});
 
+// The policies that are part of the library, trained by tools/train_policy.py with different seeds.
+
+// To place with all of them.
+std::vector<std::shared_ptr<const policy::Policy>> shipped_policies();
+// The one to train further.
+std::shared_ptr<const policy::Policy> shipped_policy();
+
+// Learned baselines as placement methods: each trains its model from nothing on the problem itself,
+// within the budget of the request, and gives the best placement it has seen on the way.
+
+// "placeto" and "gdp". Thread safe. `request.stop` is looked at between updates, each of 16
+// episodes.
+std::vector<std::shared_ptr<const place::Placer>> make_scratch_placers();
+
 }  // namespace doppler::train

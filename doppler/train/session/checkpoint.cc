@@ -4,10 +4,8 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
-#include "doppler/base/json_object.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
-#include "doppler/train/session/packed.h"
 
 namespace doppler::train {
 namespace {

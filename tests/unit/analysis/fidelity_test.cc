@@ -6,7 +6,6 @@
 #include <atomic>
 #include <set>
 
-#include "doppler/render/fidelity_json.h"
 #include "doppler/render/fidelity_text.h"
 #include "support/errors.h"
 #include "support/graphs.h"

@@ -1,4 +1,4 @@
-#include "doppler/base/base64.h"
+#include "doppler/base/text.h"
 
 #include <gtest/gtest.h>
 

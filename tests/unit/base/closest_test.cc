@@ -1,4 +1,4 @@
-#include "doppler/base/closest.h"
+#include "doppler/base/names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

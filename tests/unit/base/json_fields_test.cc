@@ -1,4 +1,4 @@
-#include "doppler/base/json_fields.h"
+#include "doppler/base/json_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/base/name_index.h"
+#include "doppler/base/names.h"
 
 #include <gtest/gtest.h>
 

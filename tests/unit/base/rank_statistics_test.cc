@@ -1,4 +1,4 @@
-#include "doppler/base/rank_statistics.h"
+#include "doppler/base/statistics.h"
 
 #include <gtest/gtest.h>
 

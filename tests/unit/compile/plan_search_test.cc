@@ -6,9 +6,9 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/device/spec.h"
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/tra/language/workloads.h"
+#include "doppler/tra/language/program_text.h"
 #include "doppler/tra/operations.h"
 #include "support/lowered.h"
 #include "support/programs.h"

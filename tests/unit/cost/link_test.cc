@@ -1,4 +1,4 @@
-#include "doppler/cost/link.h"
+#include "doppler/cost/cost_model.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/cost/measured_costs_json.h"
+#include "doppler/cost/measured_costs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,10 @@
-#include "doppler/device/efficiency.h"
+#include "doppler/device/topology.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <optional>
 
-#include "doppler/device/topology.h"
 #include "support/errors.h"
 
 namespace doppler::device {

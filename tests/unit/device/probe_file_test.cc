@@ -1,4 +1,4 @@
-#include "doppler/device/probe_file.h"
+#include "doppler/device/spec.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,6 @@
 
 #include "doppler/base/file.h"
 #include "doppler/device/presets.h"
-#include "doppler/device/spec.h"
 #include "doppler/device/topology_json.h"
 #include "support/errors.h"
 

@@ -1,4 +1,4 @@
-#include "doppler/device/topology_change.h"
+#include "doppler/device/topology.h"
 
 #include <gtest/gtest.h>
 

@@ -11,10 +11,10 @@
 #include "doppler/base/rng.h"
 #include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
-#include "doppler/kernel/shape.h"
+#include "doppler/kernel/call_reader.h"
 #include "doppler/schedule/checker.h"
 #include "doppler/tra/compile.h"
-#include "doppler/tra/language/workloads.h"
+#include "doppler/tra/language/program_text.h"
 #include "support/errors.h"
 
 namespace doppler::exec {

@@ -1,4 +1,4 @@
-#include "doppler/exec/probe_calls.h"
+#include "doppler/exec/probe.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/exec/profile.h"
+#include "doppler/exec/execute.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/formats/hlo/hlo_forms.h"
+#include "doppler/formats/hlo/hlo_module.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "doppler/formats/hlo/hlo_scope.h"
+#include "doppler/formats/hlo/hlo_module.h"
 
 #include <gtest/gtest.h>
 

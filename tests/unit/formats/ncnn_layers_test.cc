@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "doppler/formats/ncnn/ncnn.h"
-#include "doppler/formats/ncnn/ncnn_expression.h"
+#include "doppler/formats/ncnn/ncnn_rules.h"
 #include "doppler/graph/graph.h"
 #include "support/errors.h"
 #include "support/read_graph.h"

@@ -1,4 +1,4 @@
-#include "doppler/formats/published_text/published_text.h"
+#include "doppler/formats/tasks/tasks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "doppler/formats/torch/kineto.h"
-#include "doppler/formats/torch/pytorch_trace.h"
-#include "doppler/formats/torch/torch_calls.h"
+#include "doppler/formats/torch/torch.h"
 #include "doppler/formats/torch/torch_ops.h"
 #include "doppler/graph/graph.h"
 

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "doppler/graph/builder.h"
-#include "doppler/graph/levels.h"
 #include "support/graphs.h"
 
 namespace doppler::graph {

@@ -1,4 +1,4 @@
-#include "doppler/kernel/cpu/copy.h"
+#include "doppler/kernel/cpu/runnable.h"
 
 #include <gtest/gtest.h>
 

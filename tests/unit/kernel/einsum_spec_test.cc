@@ -1,4 +1,4 @@
-#include "doppler/kernel/einsum_spec.h"
+#include "doppler/kernel/contract.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

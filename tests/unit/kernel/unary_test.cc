@@ -1,4 +1,4 @@
-#include "doppler/kernel/unary.h"
+#include "doppler/kernel/elementwise.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

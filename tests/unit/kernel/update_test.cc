@@ -1,4 +1,4 @@
-#include "doppler/kernel/update.h"
+#include "doppler/kernel/elementwise.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "doppler/kernel/window.h"
+#include "doppler/kernel/reduce.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

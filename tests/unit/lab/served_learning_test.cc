@@ -1,10 +1,9 @@
-#include "lab/served_learning.h"
+#include "lab/online_learning.h"
 
 #include <gtest/gtest.h>
 
 #include "doppler/place/registry.h"
-#include "doppler/train/placers/shipped_policy.h"
-#include "lab/hidden_machine.h"
+#include "doppler/train/placers/policy_placer.h"
 #include "support/place_support.h"
 
 namespace doppler::lab {

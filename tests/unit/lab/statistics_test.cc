@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lab/verdicts.h"
+#include "lab/experiment.h"
 
 namespace doppler::lab {
 namespace {

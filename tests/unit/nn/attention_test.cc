@@ -1,4 +1,4 @@
-#include "doppler/nn/attention.h"
+#include "doppler/nn/layers.h"
 
 #include <gtest/gtest.h>
 

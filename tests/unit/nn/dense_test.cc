@@ -1,9 +1,9 @@
-#include "doppler/nn/dense.h"
+#include "doppler/nn/layers.h"
 
 #include <gtest/gtest.h>
 
-#include "doppler/nn/adam.h"
-#include "doppler/nn/neighbours.h"
+#include "doppler/nn/matrix.h"
+#include "doppler/nn/parameters.h"
 
 namespace doppler::nn {
 namespace {

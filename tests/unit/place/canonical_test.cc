@@ -1,7 +1,7 @@
 // The 10-task examples of the HEFT and PEFT papers on three different processors.
 #include <gtest/gtest.h>
 
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/sim/simulator.h"
 #include "support/checked_run.h"

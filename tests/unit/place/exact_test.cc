@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "doppler/base/error.h"
-#include "doppler/place/methods.h"
 #include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
 #include "support/checked_run.h"

@@ -5,7 +5,6 @@
 
 #include "doppler/base/error.h"
 #include "doppler/place/feasible.h"
-#include "doppler/place/methods.h"
 #include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
 #include "support/checked_run.h"

@@ -5,12 +5,12 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
-#include "doppler/place/data_arrival.h"
+#include "doppler/place/cost_estimates.h"
 #include "doppler/place/feasible.h"
-#include "doppler/place/heuristics/idle_gaps.h"
+#include "doppler/place/heuristics/insertion_plan.h"
 #include "doppler/place/heuristics/stages.h"
-#include "doppler/place/search/machine_bound.h"
-#include "doppler/place/search/priority_rules.h"
+#include "doppler/place/search/assignment_bounds.h"
+#include "doppler/place/search/starts.h"
 #include "support/graphs.h"
 #include "support/place_support.h"
 

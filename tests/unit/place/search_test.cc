@@ -4,9 +4,8 @@
 
 #include "doppler/base/error.h"
 #include "doppler/place/feasible.h"
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/place/search/annealing.h"
-#include "doppler/place/search/critical_nodes.h"
 #include "doppler/place/search/neighborhood.h"
 #include "doppler/place/search/scorer.h"
 #include "doppler/schedule/bounds.h"

@@ -1,4 +1,4 @@
-#include "doppler/policy/architecture.h"
+#include "doppler/policy/policy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
-#include "doppler/policy/baselines/gdp_model.h"
+#include "doppler/policy/baselines/gdp.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "doppler/policy/baselines/device_outputs.h"
+#include "doppler/policy/baselines/per_step_rollout.h"
 #include "support/errors.h"
 #include "support/finite_differences.h"
 #include "support/place_support.h"

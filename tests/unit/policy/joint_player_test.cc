@@ -1,4 +1,4 @@
-#include "doppler/policy/baselines/joint_sampler.h"
+#include "doppler/policy/baselines/joint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

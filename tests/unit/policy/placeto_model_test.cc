@@ -1,4 +1,4 @@
-#include "doppler/policy/baselines/placeto_model.h"
+#include "doppler/policy/baselines/placeto.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

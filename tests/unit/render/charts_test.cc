@@ -4,11 +4,7 @@
 
 #include <limits>
 
-#include "doppler/render/charts/bar_chart.h"
-#include "doppler/render/charts/gantt.h"
-#include "doppler/render/charts/graph_picture.h"
-#include "doppler/render/charts/heat_map.h"
-#include "doppler/render/charts/line_chart.h"
+#include "doppler/render/charts/charts.h"
 #include "doppler/sim/simulator.h"
 #include "support/random_problems.h"
 #include "support/text.h"

@@ -1,4 +1,4 @@
-#include "doppler/render/charts/scatter.h"
+#include "doppler/render/charts/charts.h"
 #include "support/text.h"
 
 #include <gmock/gmock.h>

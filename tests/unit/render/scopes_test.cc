@@ -1,4 +1,4 @@
-#include "doppler/render/page/scopes.h"
+#include "doppler/render/page/page_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

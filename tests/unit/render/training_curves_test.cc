@@ -1,4 +1,4 @@
-#include "doppler/render/page/training_curves.h"
+#include "doppler/render/page/page.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "doppler/render/wrap.h"
+#include "doppler/render/table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/schedule/placement_json.h"
+#include "doppler/schedule/placement.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "doppler/tra/language/program_text.h"
-#include "doppler/tra/sharding.h"
+#include "doppler/tra/lowering.h"
 #include "support/lowered.h"
 #include "support/programs.h"
 #include "support/tra.h"

@@ -9,8 +9,8 @@
 #include <map>
 #include <optional>
 
-#include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
+#include "doppler/tra/program.h"
 #include "support/errors.h"
 #include "support/lowered.h"
 #include "support/tra.h"

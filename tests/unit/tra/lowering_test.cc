@@ -5,10 +5,9 @@
 
 #include <set>
 
-#include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
 #include "doppler/tra/planning.h"
-#include "doppler/tra/sharding.h"
+#include "doppler/tra/program.h"
 #include "support/errors.h"
 #include "support/lowered.h"
 #include "support/tra.h"

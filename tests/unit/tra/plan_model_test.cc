@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
 #include "doppler/tra/planning.h"
+#include "doppler/tra/program.h"
 #include "support/tra.h"
 
 namespace doppler::tra {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
+#include "doppler/tra/program.h"
 #include "support/tra.h"
 
 namespace doppler::tra {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "doppler/base/file.h"
-#include "doppler/tra/gradient.h"
-#include "doppler/tra/sharding.h"
+#include "doppler/tra/lowering.h"
+#include "doppler/tra/program.h"
 #include "support/programs.h"
 #include "support/tra.h"
 

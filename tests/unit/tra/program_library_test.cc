@@ -1,5 +1,5 @@
 // The functions of the standard library against plain loops.
-#include "doppler/tra/language/library.h"
+#include "doppler/tra/language/program_text.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "doppler/base/file.h"
-#include "doppler/tra/language/program_text.h"
 #include "support/tra.h"
 
 namespace doppler::tra {

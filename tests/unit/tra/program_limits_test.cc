@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "doppler/base/rng.h"
-#include "doppler/tra/language/parser.h"
+#include "doppler/tra/language/evaluator.h"
 #include "doppler/tra/language/program_text.h"
 #include "support/errors.h"
 

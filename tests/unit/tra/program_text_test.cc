@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "doppler/tra/interpreter.h"
 #include "doppler/tra/operations.h"
+#include "doppler/tra/program.h"
 #include "support/tra.h"
 
 namespace doppler::tra {

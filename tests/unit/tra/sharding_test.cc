@@ -1,9 +1,9 @@
-#include "doppler/tra/sharding.h"
+#include "doppler/tra/lowering.h"
 
 #include <gtest/gtest.h>
 
-#include "doppler/tra/gradient.h"
 #include "doppler/tra/operations.h"
+#include "doppler/tra/program.h"
 #include "support/tra.h"
 
 namespace doppler::tra {

@@ -1,4 +1,4 @@
-#include "doppler/train/offline/divergence.h"
+#include "doppler/train/offline/learner.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "doppler/graph/builder.h"
-#include "doppler/policy/architecture.h"
+#include "doppler/policy/policy.h"
 #include "doppler/train/offline/training.h"
 #include "doppler/train/session/checkpoint.h"
 #include "support/graphs.h"

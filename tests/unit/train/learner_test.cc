@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "doppler/place/feasible.h"
-#include "doppler/policy/architecture.h"
+#include "doppler/policy/policy.h"
 #include "support/graphs.h"
 
 namespace doppler::train {

@@ -1,4 +1,4 @@
-#include "doppler/train/placers/scratch_placers.h"
+#include "doppler/train/placers/policy_placer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

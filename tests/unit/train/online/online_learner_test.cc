@@ -15,8 +15,8 @@
 #include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
 #include "doppler/train/online/service.h"
-#include "doppler/train/placers/shipped_policy.h"
-#include "lab/hidden_machine.h"
+#include "doppler/train/placers/policy_placer.h"
+#include "lab/online_learning.h"
 
 namespace doppler::train {
 namespace {

@@ -1,0 +1,84 @@
+#include "doppler/nn/matrix.h"
+
+namespace doppler::nn {
+
+namespace {
+
+constexpr std::size_t kTogether = 4;  // rows that share what is read of `right`
+
+// A block of the result that stays in registers while the inner index runs.
+template <std::size_t Rows, std::size_t Lanes, class T>
+[[gnu::always_inline]] inline void add_block(std::size_t inner, std::size_t columns,
+                                             Strided<T> left, const T* right, T* out) {
+  Lane<T> sums[Rows][Lanes];
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t l = 0; l < Lanes; ++l) load(out + r * columns + l * kLane, sums[r][l]);
+  }
+  for (std::size_t k = 0; k < inner; ++k) {
+    Lane<T> row[Lanes];
+    for (std::size_t l = 0; l < Lanes; ++l) load(right + k * columns + l * kLane, row[l]);
+    for (std::size_t r = 0; r < Rows; ++r) {
+      const T factor = left.data[r * left.row_step + k * left.column_step];
+      for (std::size_t l = 0; l < Lanes; ++l) sums[r][l] += factor * row[l];
+    }
+  }
+  for (std::size_t r = 0; r < Rows; ++r) {
+    for (std::size_t l = 0; l < Lanes; ++l) store(sums[r][l], out + r * columns + l * kLane);
+  }
+}
+
+template <std::size_t Rows, class T>
+[[gnu::always_inline]] inline void add_rows(std::size_t inner, std::size_t columns, Strided<T> left,
+                                            const T* right, T* out) {
+  std::size_t at = 0;
+  for (; at + 2 * kLane <= columns; at += 2 * kLane) {
+    add_block<Rows, 2>(inner, columns, left, right + at, out + at);
+  }
+  for (; at + kLane <= columns; at += kLane) {
+    add_block<Rows, 1>(inner, columns, left, right + at, out + at);
+  }
+  for (; at < columns; ++at) {
+    for (std::size_t r = 0; r < Rows; ++r) {
+      T sum = out[r * columns + at];
+      for (std::size_t k = 0; k < inner; ++k) {
+        sum += left.data[r * left.row_step + k * left.column_step] * right[k * columns + at];
+      }
+      out[r * columns + at] = sum;
+    }
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void add_all(std::size_t rows, std::size_t inner, std::size_t columns,
+                                           Strided<T> left, const T* right, T* out) {
+  for (; rows >= kTogether; rows -= kTogether) {
+    add_rows<kTogether>(inner, columns, left, right, out);
+    left.data += kTogether * left.row_step;
+    out += kTogether * columns;
+  }
+  for (; rows > 0; --rows) {
+    add_rows<1>(inner, columns, left, right, out);
+    left.data += left.row_step;
+    out += columns;
+  }
+}
+
+DOPPLER_WIDE_CLONES void add_floats(std::size_t rows, std::size_t inner, std::size_t columns,
+                                    Strided<float> left, const float* right, float* out) {
+  add_all(rows, inner, columns, left, right, out);
+}
+
+}  // namespace
+
+template <>
+void add_product(std::size_t rows, std::size_t inner, std::size_t columns, Strided<float> left,
+                 const float* right, float* out) {
+  add_floats(rows, inner, columns, left, right, out);
+}
+template <>
+void add_product(std::size_t rows, std::size_t inner, std::size_t columns, Strided<double> left,
+                 const double* right, double* out) {
+  add_all(rows, inner, columns, left, right, out);
+}
+
+}  // namespace doppler::nn

@@ -1,0 +1,215 @@
+#include "doppler/policy/baselines/gdp.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "doppler/policy/baselines/per_step_rollout.h"
+#include "doppler/policy/features/choice.h"
+
+namespace doppler::policy {
+
+namespace {
+
+constexpr std::size_t kLayers = 2, kHeads = 4, kSegment = 256;
+constexpr std::size_t kWidening = 2;  // of hidden layers against embeddings
+
+}  // namespace
+
+GdpNetwork::GdpNetwork(NetworkShape shape)
+    : shape_(shape),
+      enter_(table_, "enter", kNodeFeatures, shape.width),
+      rounds_(table_, shape.rounds, shape.width),
+      score_(table_, "score", shape.width, shape.devices, nn::Offset::kAdded, 0.1) {
+  for (std::size_t l = 0; l < kLayers; ++l) {
+    const std::string name = "layer" + std::to_string(l);
+    nn::Attention attention(table_, name, shape.width, shape.width % kHeads == 0 ? kHeads : 1,
+                            kSegment);
+    nn::Dense widen(table_, name + ".widen", shape.width, kWidening * shape.width);
+    nn::Dense narrow(table_, name + ".narrow", kWidening * shape.width, shape.width,
+                     nn::Offset::kAdded, 0.5);
+    layers_.push_back({attention, widen, narrow});
+  }
+}
+
+template <class T>
+void GdpNetwork::run(std::span<const T> parameters, const NodeFeatures& nodes,
+                     std::span<const NodeId> order, GdpPass<T>& pass) const {
+  const auto rows = static_cast<Eigen::Index>(nodes.node_count());
+  pass.raw = nodes.values().template cast<T>();
+  nn::Matrix<T>& first = rounds_.first(pass.rounds);
+  first.setZero(rows, static_cast<Eigen::Index>(shape_.width));
+  enter_.add(parameters, pass.raw, first);
+  nn::apply_leaky_relu(first);
+  rounds_.run(parameters, nodes, pass.rounds);
+
+  const nn::Matrix<T>& embeddings = pass.rounds.embeddings.back();
+  pass.last.resize(rows, embeddings.cols());
+  for (Eigen::Index i = 0; i < rows; ++i) {
+    pass.last.row(i) = embeddings.row(order[static_cast<std::size_t>(i)].value());
+  }
+  pass.layers.resize(kLayers);
+  for (std::size_t l = 0; l < kLayers; ++l) {
+    typename GdpPass<T>::Layer& at = pass.layers[l];
+    at.in = pass.last;
+    at.attended = at.in;
+    layers_[l].attention.add(parameters, at.in, at.attention, at.attended);
+    at.hidden.setZero(rows, static_cast<Eigen::Index>(kWidening * shape_.width));
+    layers_[l].widen.add(parameters, at.attended, at.hidden);
+    nn::apply_leaky_relu(at.hidden);
+    pass.last = at.attended;
+    layers_[l].narrow.add(parameters, at.hidden, pass.last);
+  }
+  pass.scores.setZero(rows, static_cast<Eigen::Index>(shape_.devices));
+  score_.add(parameters, pass.last, pass.scores);
+}
+
+template <class T>
+void GdpNetwork::add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
+                               std::span<const NodeId> order, const GdpPass<T>& pass,
+                               const nn::Matrix<T>& d_scores, std::span<T> gradients) const {
+  // By the output of a layer, then by what goes into it.
+  nn::Matrix<T> d_rows = nn::Matrix<T>::Zero(pass.last.rows(), pass.last.cols());
+  score_.add_gradients(parameters, pass.last, d_scores, gradients, &d_rows);
+  for (std::size_t l = kLayers; l-- > 0;) {
+    const typename GdpPass<T>::Layer& at = pass.layers[l];
+    nn::Matrix<T> d_hidden = nn::Matrix<T>::Zero(at.hidden.rows(), at.hidden.cols());
+    layers_[l].narrow.add_gradients(parameters, at.hidden, d_rows, gradients, &d_hidden);
+    d_hidden = nn::before_leaky_relu(at.hidden, d_hidden);
+    layers_[l].widen.add_gradients(parameters, at.attended, d_hidden, gradients, &d_rows);
+    const nn::Matrix<T> d_attended = d_rows;
+    layers_[l].attention.add_gradients(parameters, at.in, at.attention, d_attended, gradients,
+                                       d_rows);
+  }
+  nn::Matrix<T> d_embeddings(d_rows.rows(), d_rows.cols());
+  for (Eigen::Index i = 0; i < d_rows.rows(); ++i) {
+    d_embeddings.row(order[static_cast<std::size_t>(i)].value()) = d_rows.row(i);
+  }
+  rounds_.add_gradients(parameters, nodes, pass.rounds, d_embeddings, gradients);
+  enter_.add_gradients<T>(parameters, pass.raw,
+                          nn::before_leaky_relu(pass.rounds.embeddings[0], d_embeddings), gradients,
+                          nullptr);
+}
+
+#define DOPPLER_GDP_OF(T)                                                                         \
+  template void GdpNetwork::run(std::span<const T>, const NodeFeatures&, std::span<const NodeId>, \
+                                GdpPass<T>&) const;                                               \
+  template void GdpNetwork::add_gradients(std::span<const T>, const NodeFeatures&,                \
+                                          std::span<const NodeId>, const GdpPass<T>&,             \
+                                          const nn::Matrix<T>&, std::span<T>) const;
+DOPPLER_GDP_OF(float)
+DOPPLER_GDP_OF(double)
+#undef DOPPLER_GDP_OF
+
+template <class T>
+GdpPlayer<T>::GdpPlayer(const NodeFeatures& nodes, std::span<const NodeId> order)
+    : order_(order), construction_(nodes), chances_(nodes.problem().device_count()) {}
+
+template <class T>
+void GdpPlayer<T>::find_chances(const GdpPass<T>& pass, std::size_t position) {
+  construction_.look(order_[position]);
+  const std::span<const T> scores(pass.scores.row(static_cast<Eigen::Index>(position)).data(),
+                                  chances_.size());
+  softmax<T>(scores, construction_.may_take(), chances_.data());
+}
+
+template <class T>
+void GdpPlayer<T>::play(const GdpPass<T>& pass, Decoding decoding, Rng& rng, Episode& episode) {
+  construction_.begin();
+  episode.order.assign(order_.begin(), order_.end());
+  episode.device.resize(order_.size());
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    find_chances(pass, i);
+    const DeviceId device =
+        DeviceId::of(choose<T>(chances_, decoding.placing, decoding.exploration, rng));
+    episode.device[order_[i].index()] = device;
+    construction_.place(order_[i], device);
+  }
+}
+
+template <class T>
+double GdpPlayer<T>::learn(const GdpPass<T>& pass, const Episode& episode, double stake,
+                           nn::Matrix<T>& d_scores) {
+  construction_.begin();
+  d_scores.resize(pass.scores.rows(), pass.scores.cols());
+  LogOfProduct probability;
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    find_chances(pass, i);
+    const DeviceId device = episode.device[order_[i].index()];
+    probability.times(
+        static_cast<double>(std::max(chances_[device.index()], std::numeric_limits<T>::min())));
+    T* d_row = d_scores.row(static_cast<Eigen::Index>(i)).data();
+    for (std::size_t d = 0; d < chances_.size(); ++d) {
+      d_row[d] = static_cast<T>(stake) * (chances_[d] - (d == device.index() ? T(1) : T(0)));
+    }
+    construction_.place(order_[i], device);
+  }
+  return probability.log();
+}
+
+template class GdpPlayer<float>;
+template class GdpPlayer<double>;
+
+namespace {
+
+struct GdpWorkspace final : Workspace {
+  GdpPass<float> pass;
+  std::vector<nn::Matrix<float>> d_scores;  // by slot
+};
+
+class GdpActor final : public Actor {
+ public:
+  GdpActor(const GdpNetwork& network, const NodeFeatures& nodes)
+      : network_(network), nodes_(nodes), order_(list_order(nodes)) {}
+
+  void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
+               std::size_t threads) override {
+    parameters_ = parameters;
+    work_ = static_cast<GdpWorkspace*>(&workspace);
+    network_.run<float>(parameters, nodes_, order_, work_->pass);
+    work_->d_scores.resize(std::max(work_->d_scores.size(), slots));
+    while (players_.size() < threads) {
+      players_.push_back(std::make_unique<GdpPlayer<float>>(nodes_, order_));
+    }
+  }
+
+  void play(std::size_t thread, std::size_t /*slot*/, Decoding decoding, Rng& rng,
+            Episode& episode) override {
+    players_[thread]->play(work_->pass, decoding, rng, episode);
+  }
+
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, Stake stake,
+                       bool /*played*/) override {
+    return {.plc = players_[thread]->learn(work_->pass, episode, stake.log_probability,
+                                           work_->d_scores[slot])};
+  }
+
+  void add_gradients(std::size_t slots, std::span<float> gradients) override {
+    for (std::size_t i = 1; i < slots; ++i) work_->d_scores[0] += work_->d_scores[i];
+    network_.add_gradients<float>(parameters_, nodes_, order_, work_->pass, work_->d_scores[0],
+                                  gradients);
+  }
+
+ private:
+  const GdpNetwork& network_;
+  const NodeFeatures& nodes_;
+  const std::vector<NodeId> order_;
+  std::span<const float> parameters_;
+  GdpWorkspace* work_ = nullptr;
+  std::vector<std::unique_ptr<GdpPlayer<float>>> players_;  // by thread
+};
+
+}  // namespace
+
+std::unique_ptr<Workspace> GdpModel::workspace() const {
+  return std::make_unique<GdpWorkspace>();
+}
+
+std::unique_ptr<Actor> GdpModel::actor(const NodeFeatures& nodes) const {
+  require_device_count("gdp", network_.shape(), nodes);
+  return std::make_unique<GdpActor>(network_, nodes);
+}
+
+}  // namespace doppler::policy

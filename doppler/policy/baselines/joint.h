@@ -1,0 +1,66 @@
+// One policy in place of the two: at every step it chooses a candidate and its device together,
+// among all pairs, by the sum of SEL's score of the node and PLC's of the device. What devices look
+// like changes with every step, so all pairs are scored anew: nodes x candidates x devices for an
+// episode.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "doppler/base/rng.h"
+#include "doppler/policy/dual/network.h"
+#include "doppler/policy/features/partial_placement.h"
+#include "doppler/policy/model.h"
+
+namespace doppler::policy {
+
+// One per thread.
+template <class T>
+class JointPlayer {
+ public:
+  // Both must outlive this object.
+  JointPlayer(const Network& network, const NodeFeatures& nodes);
+
+  void play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding, Rng& rng,
+            Episode& episode);
+  // The log probability of the episode. Adds `stake` times its derivatives to the gradients, with
+  // the opposite sign: those of a loss.
+  double learn(std::span<const T> parameters, const Encoded<T>& encoded, const Episode& episode,
+               double stake, EpisodeGradients<T>& gradients);
+
+ private:
+  void begin();
+  void add_candidates();
+  // Chances of all pairs, candidate by candidate.
+  void score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded);
+  // Puts the i-th candidate.
+  void put(const Encoded<T>& encoded, std::size_t i, DeviceId device);
+
+  const Network& network_;
+  const NodeFeatures& nodes_;
+  Construction construction_;
+  std::vector<std::uint32_t> candidates_;
+  std::vector<T> shares_, d_shares_;  // by device
+  // By candidate and device.
+  std::vector<T> features_, hidden_, d_hidden_, scores_, chances_;
+  std::vector<std::uint8_t> may_take_;
+};
+
+// The one policy over nodes and devices as a model that can be trained.
+
+// Log probabilities are reported as PLC's.
+class JointModel final : public Model {
+ public:
+  explicit JointModel(NetworkShape shape) : network_(shape) {}
+
+  const nn::ParameterTable& parameters() const override { return network_.parameters(); }
+  std::unique_ptr<Workspace> workspace() const override;
+  std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const override;
+
+ private:
+  Network network_;
+};
+
+}  // namespace doppler::policy
