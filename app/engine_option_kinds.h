@@ -31,7 +31,7 @@ CLI::Option* add_engine(CLI::App& app, Settings& settings) {
 }
 
 // How an emulated machine differs from the costs that the placer sees.
-inline void add_deviation(CLI::App& app, exec::Deviation& deviation) {
+inline void add_deviation(CLI::App& app, exec::MachineSkew& deviation) {
   add_number<double>(
       app, "--jitter", [&deviation](double s) { deviation.jitter = s; }, 0.0, 10.0,
       "Emulated: multiply every duration by exp(S x a normal number) (default 0)", "S");

@@ -96,7 +96,7 @@ SourcedPlacement PlacementSource::read(const std::string& path,
   sourced.demanded = loaded.demanded;
   sourced.placement = read_placement(path, *sourced.problem, warnings);
   if (sourced.problem->memory_can_bind()) {
-    place::FitGauge gauge(*sourced.problem);
+    place::MemoryFit gauge(*sourced.problem);
     if (!gauge.fits(sourced.placement)) {
       warnings.push_back("the placement does not fit in memory: " + gauge.explain());
     }

@@ -158,8 +158,9 @@ std::string file_of(const std::string& folder, std::string graph) {
 
 }  // namespace
 
-Lab::Lab(Scale scale, const place::Registry& methods, const std::string& graphs_folder,
-         OnlineLearning online, const std::atomic<bool>* interrupt)
+ReproductionContext::ReproductionContext(Scale scale, const place::Registry& methods,
+                                         const std::string& graphs_folder, OnlineLearning online,
+                                         const std::atomic<bool>* interrupt)
     : scale_(std::move(scale)),
       methods_(methods),
       online_(std::move(online)),
@@ -182,14 +183,14 @@ Lab::Lab(Scale scale, const place::Registry& methods, const std::string& graphs_
   }
 }
 
-const std::shared_ptr<const cost::Problem>& Lab::problem(const std::string& machine,
-                                                         const std::string& graph) const {
+const std::shared_ptr<const cost::Problem>& ReproductionContext::problem(
+    const std::string& machine, const std::string& graph) const {
   const auto found = problems_.find({machine, graph});
   DOPPLER_CHECK(found != problems_.end());
   return found->second;
 }
 
-std::uint64_t Lab::hash() const {
+std::uint64_t ReproductionContext::hash() const {
   Hasher hasher;
   hasher.add(scale_.hash());
   hasher.add(static_cast<bool>(online_));
@@ -201,11 +202,12 @@ std::uint64_t Lab::hash() const {
   return hasher.value();
 }
 
-std::shared_ptr<const cost::Problem> problem_for_cores(const Lab& lab, const std::string& graph,
+std::shared_ptr<const cost::Problem> problem_for_cores(const ReproductionContext& context,
+                                                       const std::string& graph,
                                                        const std::string& devices) {
   // Those of bench/quality/fidelity.py, in eight parts, so that there is something to place.
   Sizes sizes{{"seq", 384}, {"hidden", 768}, {"heads", 8}, {"ffn", 2048}, {"vocab", 4000}};
-  if (graph == "chainmm") sizes = {{"size", is_small(lab.scale()) ? 128 : 1024}};
+  if (graph == "chainmm") sizes = {{"size", is_small(context.scale()) ? 128 : 1024}};
   if (graph == "ffnn") {
     sizes = {{"batch", 512}, {"input", 768}, {"hidden", 1536}, {"output-size", 768}};
   }
@@ -240,25 +242,26 @@ double thread_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-schedule::Placement place_by(const Lab& lab, const std::shared_ptr<const cost::Problem>& problem,
+schedule::Placement place_by(const ReproductionContext& context,
+                             const std::shared_ptr<const cost::Problem>& problem,
                              const std::string& method, std::uint64_t seed) {
   if (method == kDopplerSim || method == kDopplerSys) {
-    Trained trained = train_on(lab, problem, plan_of(lab.scale(), seed));
+    Trained trained = train_on(context, problem, plan_of(context.scale(), seed));
     if (method == kDopplerSim) return std::move(trained.placement);
-    const auto points = lab.online()({.problem = problem,
-                                      .truth = hidden_truth(*problem, seed),
-                                      .policy = std::move(trained.policy),
-                                      .first = trained.placement,
-                                      .runs = lab.scale().online_runs,
-                                      .seed = seed,
-                                      .interrupt = lab.interrupt()});
+    const auto points = context.online()({.problem = problem,
+                                          .truth = hidden_truth(*problem, seed),
+                                          .policy = std::move(trained.policy),
+                                          .first = trained.placement,
+                                          .runs = context.scale().online_runs,
+                                          .seed = seed,
+                                          .interrupt = context.interrupt()});
     return points.empty() ? trained.placement : points.back().placement;
   }
-  return lab.methods()
+  return context.methods()
       .find(method)
       .place(*problem, {.seed = seed,
-                        .max_evaluations = evaluations_of(lab.scale(), method),
-                        .stop = StopToken(lab.interrupt())})
+                        .max_evaluations = evaluations_of(context.scale(), method),
+                        .stop = StopToken(context.interrupt())})
       .placement;
 }
 
@@ -272,19 +275,20 @@ train::TrainingPlan finetuning_of(const Scale& scale, std::uint64_t seed) {
   return plan;
 }
 
-Trained train_on(const Lab& lab, const std::shared_ptr<const cost::Problem>& problem,
+Trained train_on(const ReproductionContext& context,
+                 const std::shared_ptr<const cost::Problem>& problem,
                  const train::TrainingPlan& plan, std::vector<float> start,
                  const std::function<void(const train::Training&)>& watch) {
   const double began = thread_seconds();
-  train::Training training(plan, {problem}, lab.methods(), std::move(start));
+  train::Training training(plan, {problem}, context.methods(), std::move(start));
   if (watch) watch(training);
-  while (!training.done() && !lab.interrupted()) {
+  while (!training.done() && !context.interrupted()) {
     training.update();
     if (watch) watch(training);
   }
   Trained trained{.policy = training.policy(), .seconds = thread_seconds() - began};
   trained.placement =
-      place_with(lab, *problem, std::make_shared<const policy::Policy>(trained.policy),
+      place_with(context, *problem, std::make_shared<const policy::Policy>(trained.policy),
                  kBestOfSamples, plan.seed);
   trained.makespan = simulated(*problem, trained.placement);
   if (training.task(0).best_time() < trained.makespan) {
@@ -294,29 +298,30 @@ Trained train_on(const Lab& lab, const std::shared_ptr<const cost::Problem>& pro
   return trained;
 }
 
-schedule::Placement place_with(const Lab& lab, const cost::Problem& problem,
+schedule::Placement place_with(const ReproductionContext& context, const cost::Problem& problem,
                                std::shared_ptr<const policy::Policy> policy, std::size_t samples,
                                std::uint64_t seed) {
   const auto placer =
       train::make_policy_placer([&] { return train::Policies{policy}; }, {.samples = samples});
-  return placer->place(problem, {.seed = seed, .stop = StopToken(lab.interrupt())}).placement;
+  return placer->place(problem, {.seed = seed, .stop = StopToken(context.interrupt())}).placement;
 }
 
 double simulated(const cost::Problem& problem, const schedule::Placement& placement) {
   return sim::Simulator(problem).makespan(placement, cost::kInfinity);
 }
 
-exec::Deviation hidden_truth(const cost::Problem& problem, std::uint64_t seed) {
+exec::MachineSkew hidden_truth(const cost::Problem& problem, std::uint64_t seed) {
   return hidden_deviation(problem, {}, seed);
 }
 
-double engine_time(const Lab& lab, const std::shared_ptr<const cost::Problem>& problem,
-                   const schedule::Placement& placement, const exec::Deviation& truth,
+double engine_time(const ReproductionContext& context,
+                   const std::shared_ptr<const cost::Problem>& problem,
+                   const schedule::Placement& placement, const exec::MachineSkew& truth,
                    std::uint64_t seed) {
   return exec::execute(problem, placement,
                        {.backend = std::string(exec::kEmulatedBackend),
                         .clock = exec::EngineClock::kVirtual,
-                        .runs = lab.scale().engine_runs,
+                        .runs = context.scale().engine_runs,
                         .computes = false,
                         .deviation = truth,
                         .seed = mix64(seed ^ kJudgeStream)})

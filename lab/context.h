@@ -58,13 +58,13 @@ inline constexpr const char* kEightDevices = "8xV100";
 // For the published graph files, with times as given in them.
 inline constexpr const char* kGivenTimes = "uniform:4";
 
-class Lab {
+class ReproductionContext {
  public:
   // `graphs_folder`: of the published graph files (chainmm.txt, llama_block.txt, …); empty: none.
   // `online` may be empty. `methods` must outlive this. Throws InputError for a folder without the
   // files.
-  Lab(Scale scale, const place::Registry& methods, const std::string& graphs_folder,
-      OnlineLearning online, const std::atomic<bool>* interrupt);
+  ReproductionContext(Scale scale, const place::Registry& methods, const std::string& graphs_folder,
+                      OnlineLearning online, const std::atomic<bool>* interrupt);
 
   const Scale& scale() const { return scale_; }
   const place::Registry& methods() const { return methods_; }
@@ -91,7 +91,8 @@ class Lab {
 };
 
 // A workload in small, for real cores: tens of milliseconds a run on two of them.
-std::shared_ptr<const cost::Problem> problem_for_cores(const Lab& lab, const std::string& graph,
+std::shared_ptr<const cost::Problem> problem_for_cores(const ReproductionContext& context,
+                                                       const std::string& graph,
                                                        const std::string& devices);
 
 // What experiments have in common: a placement by a method, a policy by a training, a time on an
@@ -111,7 +112,8 @@ inline constexpr std::size_t kBestOfSamples = 64;
 double thread_seconds();
 
 // A method by the name in the registry, or one of the two above, as the scale trains them.
-schedule::Placement place_by(const Lab& lab, const std::shared_ptr<const cost::Problem>& problem,
+schedule::Placement place_by(const ReproductionContext& context,
+                             const std::shared_ptr<const cost::Problem>& problem,
                              const std::string& method, std::uint64_t seed);
 
 struct Trained {
@@ -128,23 +130,25 @@ train::TrainingPlan plan_of(const Scale& scale, std::uint64_t seed);
 train::TrainingPlan finetuning_of(const Scale& scale, std::uint64_t seed);
 
 // Trains on one problem to the end. `watch` is called before the first update and after each.
-Trained train_on(const Lab& lab, const std::shared_ptr<const cost::Problem>& problem,
+Trained train_on(const ReproductionContext& context,
+                 const std::shared_ptr<const cost::Problem>& problem,
                  const train::TrainingPlan& plan, std::vector<float> start = {},
                  const std::function<void(const train::Training&)>& watch = {});
 
 // The best of samples of a policy.
-schedule::Placement place_with(const Lab& lab, const cost::Problem& problem,
+schedule::Placement place_with(const ReproductionContext& context, const cost::Problem& problem,
                                std::shared_ptr<const policy::Policy> policy, std::size_t samples,
                                std::uint64_t seed);
 
 // Simulated with the problem's costs.
 double simulated(const cost::Problem& problem, const schedule::Placement& placement);
 
-// A machine that is not as the placer thinks (lab/hidden_machine.h).
-exec::Deviation hidden_truth(const cost::Problem& problem, std::uint64_t seed);
+// A machine that is not as the placer thinks (context/hidden_machine.h).
+exec::MachineSkew hidden_truth(const cost::Problem& problem, std::uint64_t seed);
 // Median of runs of the emulated engine on a virtual clock.
-double engine_time(const Lab& lab, const std::shared_ptr<const cost::Problem>& problem,
-                   const schedule::Placement& placement, const exec::Deviation& truth,
+double engine_time(const ReproductionContext& context,
+                   const std::shared_ptr<const cost::Problem>& problem,
+                   const schedule::Placement& placement, const exec::MachineSkew& truth,
                    std::uint64_t seed);
 
 // Of the bytes that nodes read from each other, the share that stays on a device.

@@ -103,8 +103,9 @@ std::string_view verdict_name(Verdict verdict) {
   return "open";
 }
 
-void add_seeds(std::vector<Cell>& cells, const Lab& lab, Key key, double weight) {
-  for (int seed = 1; seed <= lab.scale().seeds; ++seed) {
+void add_seeds(std::vector<Cell>& cells, const ReproductionContext& context, Key key,
+               double weight) {
+  for (int seed = 1; seed <= context.scale().seeds; ++seed) {
     cells.push_back({key, static_cast<std::uint64_t>(seed), weight});
   }
 }

@@ -106,19 +106,20 @@ class Experiment {
   virtual bool timed() const { return false; }
   // A cell must have the machine to itself.
   virtual bool alone() const { return false; }
-  virtual Columns columns(const Lab& lab) const = 0;
-  virtual std::vector<Cell> cells(const Lab& lab) const = 0;
-  // On one thread, unless alone(). Where the lab is interrupted, anything.
-  virtual Outcome run(const Lab& lab, const Cell& cell) const = 0;
+  virtual Columns columns(const ReproductionContext& context) const = 0;
+  virtual std::vector<Cell> cells(const ReproductionContext& context) const = 0;
+  // On one thread, unless alone(). Where the context is interrupted, anything.
+  virtual Outcome run(const ReproductionContext& context, const Cell& cell) const = 0;
   // From what is there; nothing need be.
-  virtual Section show(const Lab& lab, const Results& results) const = 0;
+  virtual Section show(const ReproductionContext& context, const Results& results) const = 0;
 };
 
 // All of them, in the order of the pages.
 std::vector<std::unique_ptr<Experiment>> all_experiments();
 
 // A cell of each seed of the scale.
-void add_seeds(std::vector<Cell>& cells, const Lab& lab, Key key, double weight);
+void add_seeds(std::vector<Cell>& cells, const ReproductionContext& context, Key key,
+               double weight);
 
 // From ratios to verdicts on claims.
 

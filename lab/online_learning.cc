@@ -23,7 +23,7 @@ namespace doppler::lab {
 namespace {
 
 // What cost tables can say of a machine: all but contention and jitter.
-cost::Corrections corrections_of(const cost::Problem& problem, const exec::Deviation& deviation) {
+cost::Corrections corrections_of(const cost::Problem& problem, const exec::MachineSkew& deviation) {
   const std::size_t devices = problem.device_count();
   const auto factor = [](const auto& factors, const std::string& name) {
     const auto found = factors.find(name);
@@ -51,10 +51,10 @@ cost::Corrections corrections_of(const cost::Problem& problem, const exec::Devia
 
 }  // namespace
 
-exec::Deviation hidden_deviation(const cost::Problem& problem, const HiddenMachine& machine,
-                                 std::uint64_t seed) {
+exec::MachineSkew hidden_deviation(const cost::Problem& problem, const PerturbedMachine& machine,
+                                   std::uint64_t seed) {
   Rng rng = Rng::stream(seed, 0x68696464656e);  // a stream of its own
-  exec::Deviation deviation{.contention = machine.contention, .jitter = machine.jitter};
+  exec::MachineSkew deviation{.contention = machine.contention, .jitter = machine.jitter};
   for (const auto& kind : problem.graph().op_kinds()) {
     deviation.op_factors[std::string(kind)] = std::exp(machine.op_spread * rng.normal());
   }
@@ -75,7 +75,8 @@ exec::Deviation hidden_deviation(const cost::Problem& problem, const HiddenMachi
 }
 
 double true_mean(const std::shared_ptr<const cost::Problem>& problem,
-                 const exec::Deviation& deviation, const schedule::Placement& placement, int runs) {
+                 const exec::MachineSkew& deviation, const schedule::Placement& placement,
+                 int runs) {
   exec::VirtualMachine machine(problem, deviation, 0x74727565);  // noise of its own
   double sum = 0.0;
   for (int run = 0; run < runs; ++run) {
@@ -85,7 +86,7 @@ double true_mean(const std::shared_ptr<const cost::Problem>& problem,
 }
 
 schedule::Placement oracle_placement(const std::shared_ptr<const cost::Problem>& problem,
-                                     const exec::Deviation& deviation,
+                                     const exec::MachineSkew& deviation,
                                      const schedule::Placement& start, std::uint64_t evaluations,
                                      std::uint64_t seed) {
   constexpr int kRounds = 12, kRuns = 8;

@@ -15,26 +15,27 @@
 
 namespace doppler::lab {
 
-struct HiddenMachine {
+struct PerturbedMachine {
   double op_spread = 0.4;       // of the logarithm of what ops of a kind take longer or shorter
   double device_spread = 0.15;  // likewise of devices; without, one kind of op often decides alone
   double slow_link = 4.0;       // one pair of devices, both ways
-  double contention = 0.3;      // see exec::Deviation
+  double contention = 0.3;      // see exec::MachineSkew
   double jitter = 0.05;
 };
 
-exec::Deviation hidden_deviation(const cost::Problem& problem, const HiddenMachine& machine,
-                                 std::uint64_t seed);
+exec::MachineSkew hidden_deviation(const cost::Problem& problem, const PerturbedMachine& machine,
+                                   std::uint64_t seed);
 
 // The mean time of so many runs on the machine, the same noise for every placement.
 double true_mean(const std::shared_ptr<const cost::Problem>& problem,
-                 const exec::Deviation& deviation, const schedule::Placement& placement, int runs);
+                 const exec::MachineSkew& deviation, const schedule::Placement& placement,
+                 int runs);
 
 // The best placement found by one who knows the machine and may run on it as often as he likes:
 // search with its true costs, corrected by what contention does to the best so far, round after
 // round; then local search on the machine itself. `evaluations` of each.
 schedule::Placement oracle_placement(const std::shared_ptr<const cost::Problem>& problem,
-                                     const exec::Deviation& deviation,
+                                     const exec::MachineSkew& deviation,
                                      const schedule::Placement& start, std::uint64_t evaluations,
                                      std::uint64_t seed);
 
@@ -43,7 +44,7 @@ schedule::Placement oracle_placement(const std::shared_ptr<const cost::Problem>&
 
 struct OnlineRequest {
   std::shared_ptr<const cost::Problem> problem;  // with the costs that the placer believes in
-  exec::Deviation truth;      // of the emulated engine from these: what there is to learn
+  exec::MachineSkew truth;    // of the emulated engine from these: what there is to learn
   policy::Policy policy;      // to begin with
   schedule::Placement first;  // of the first run
   std::uint64_t runs = 0;     // of the engine, on its virtual clock

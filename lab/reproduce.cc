@@ -41,8 +41,8 @@ std::string paragraph(std::string_view text) {
   return render::wrap("", text, kPageWidth) + "\n";
 }
 
-std::string first_lines(const Lab& lab) {
-  const Scale& scale = lab.scale();
+std::string first_lines(const ReproductionContext& context) {
+  const Scale& scale = context.scale();
   const bool full = scale.name == Scale::full().name;
   std::string text =
       "# The paper, reproduced\n\n" +
@@ -57,7 +57,7 @@ std::string first_lines(const Lab& lab) {
         scale.name, scale.seeds, Scale::full().seeds, scale.imitation_episodes, scale.episodes,
         scale.placeto_episodes, scale.gdp_episodes));
   }
-  const HiddenMachine hidden;
+  const PerturbedMachine hidden;
   text += paragraph(fmt::format(
       "Means over {} seeds; behind ± and in brackets are 95 % intervals by Student's t (of ratios "
       "by their logarithms, over the same seeds). The paper ran four P100 and eight V100; here "
@@ -69,9 +69,10 @@ std::string first_lines(const Lab& lab) {
       "by {:g} %.{}",
       scale.seeds, hidden.op_spread, hidden.device_spread, hidden.slow_link, hidden.contention,
       100.0 * hidden.jitter,
-      lab.online() ? ""
-                   : " Stage III, learning from the engine, is not part of this build: what needs "
-                     "it, DOPPLER-SYS above all, is absent and marked so."));
+      context.online()
+          ? ""
+          : " Stage III, learning from the engine, is not part of this build: what needs "
+            "it, DOPPLER-SYS above all, is absent and marked so."));
   return text;
 }
 
@@ -133,9 +134,10 @@ std::string section_text(const PagePart& part, const std::string& prefix) {
 
 }  // namespace
 
-std::string page_of(const Lab& lab, const std::vector<PagePart>& parts, const std::string& files) {
+std::string page_of(const ReproductionContext& context, const std::vector<PagePart>& parts,
+                    const std::string& files) {
   const std::string prefix = files.empty() ? "" : files + "/";
-  std::string text = first_lines(lab) + findings_text(parts);
+  std::string text = first_lines(context) + findings_text(parts);
   for (const PagePart& part : parts) text += section_text(part, prefix);
   while (text.ends_with("\n\n")) text.pop_back();
   return text;
@@ -178,9 +180,9 @@ std::vector<std::unique_ptr<Experiment>> chosen(const std::vector<std::string>& 
 
 class Runner {
  public:
-  Runner(const ReproduceSettings& settings, const Lab& lab, ResultsFolder& folder,
-         std::vector<CellWork>& works)
-      : settings_(settings), lab_(lab), folder_(folder), works_(works), began_(Clock::now()) {
+  Runner(const ReproduceSettings& settings, const ReproductionContext& context,
+         ResultsFolder& folder, std::vector<CellWork>& works)
+      : settings_(settings), lab_(context), folder_(folder), works_(works), began_(Clock::now()) {
     for (const CellWork& work : works_) {
       for (const Cell& cell : work.cells) {
         ++total_;
@@ -246,7 +248,7 @@ class Runner {
   }
 
   const ReproduceSettings& settings_;
-  const Lab& lab_;
+  const ReproductionContext& lab_;
   ResultsFolder& folder_;
   std::vector<CellWork>& works_;
   const Clock::time_point began_;
@@ -272,35 +274,35 @@ std::string files_from(const std::string& page, const std::string& folder) {
 ReproduceReport reproduce(const ReproduceSettings& settings, const place::Registry& methods) {
   const Clock::time_point began = Clock::now();
   std::vector<std::unique_ptr<Experiment>> experiments = chosen(settings.only);
-  const Lab lab(settings.scale, methods, settings.graphs_folder, settings.online,
-                settings.interrupt);
+  const ReproductionContext context(settings.scale, methods, settings.graphs_folder,
+                                    settings.online, settings.interrupt);
   ResultsFolder folder(
       settings.folder,
-      {.version = settings.version, .scale = settings.scale.name, .hash = lab.hash()});
+      {.version = settings.version, .scale = settings.scale.name, .hash = context.hash()});
   ReproduceReport report{.page = page_path(settings)};
   check_writable(report.page);
 
   std::vector<CellWork> works;
   for (auto& experiment : experiments) {
-    Columns columns = experiment->columns(lab);
-    std::vector<Cell> cells = experiment->cells(lab);
+    Columns columns = experiment->columns(context);
+    std::vector<Cell> cells = experiment->cells(context);
     Results results = folder.read(*experiment, columns, cells);
     // What a kill cut off goes before anything is added behind it.
     folder.rewrite(*experiment, results, cells);
     works.push_back(
         {std::move(experiment), std::move(columns), std::move(cells), std::move(results)});
   }
-  Runner runner(settings, lab, folder, works);
+  Runner runner(settings, context, folder, works);
   report.before = runner.done();
   runner.run();
   report.done = runner.done();
   report.total = runner.total();
-  report.interrupted = lab.interrupted();
+  report.interrupted = context.interrupted();
 
   std::vector<PagePart> parts;
   for (const CellWork& work : works) {
     folder.rewrite(*work.experiment, work.results, work.cells);
-    Section section = work.experiment->show(lab, work.results);
+    Section section = work.experiment->show(context, work.results);
     for (const Picture& picture : section.pictures) {
       write_file(folder.file(picture.name + ".svg"), picture.svg);
     }
@@ -308,7 +310,7 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
     parts.push_back(
         {work.experiment.get(), std::move(section), work.results.size(), work.cells.size()});
   }
-  write_file(report.page, page_of(lab, parts, files_from(report.page, settings.folder)));
+  write_file(report.page, page_of(context, parts, files_from(report.page, settings.folder)));
   report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
   return report;
 }

@@ -39,7 +39,8 @@ struct PagePart {
 };
 
 // `files`: where the tables and pictures are, as seen from the page; empty: beside it.
-std::string page_of(const Lab& lab, const std::vector<PagePart>& parts, const std::string& files);
+std::string page_of(const ReproductionContext& context, const std::vector<PagePart>& parts,
+                    const std::string& files);
 
 // Regenerates the paper's tables and figures from nothing, beside the published ones (the command
 // `dopp reproduce`).

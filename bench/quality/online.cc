@@ -50,7 +50,7 @@ struct Subject {
   std::string workload;
   std::uint64_t seed = 1;
   std::shared_ptr<const cost::Problem> problem;
-  exec::Deviation deviation;
+  exec::MachineSkew deviation;
   schedule::Placement start;  // DOPPLER-SIM
   policy::Policy policy;
   std::uint64_t runs = 0;

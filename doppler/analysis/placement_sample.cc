@@ -155,7 +155,7 @@ class Sampler {
   const place::Registry& methods_;
   const SampleSettings& settings_;
   sim::Simulator simulator_;
-  place::FitGauge gauge_;
+  place::MemoryFit gauge_;
   std::vector<SampledPlacement> sample_;
   std::set<std::vector<DeviceId>> known_;
   std::uint64_t random_seeds_ = 0;

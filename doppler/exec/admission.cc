@@ -13,7 +13,7 @@
 namespace doppler::exec {
 
 Admission::Admission(const cost::Problem& problem, const schedule::Placement& placement,
-                     const Wiring& wiring, const StartOrder& order)
+                     const TransferPlan& wiring, const StartOrder& order)
     : wiring_(wiring) {
   const std::size_t devices = problem.device_count();
   capacity_.resize(devices);
@@ -109,7 +109,7 @@ namespace {
 // Node after node in topological order; what a node needs comes just before it.
 class Sequence {
  public:
-  Sequence(const cost::Problem& problem, const Wiring& wiring)
+  Sequence(const cost::Problem& problem, const TransferPlan& wiring)
       : problem_(problem),
         wiring_(wiring),
         order_{std::vector<std::uint32_t>(problem.node_count()),
@@ -167,7 +167,7 @@ class Sequence {
   }
 
   const cost::Problem& problem_;
-  const Wiring& wiring_;
+  const TransferPlan& wiring_;
   StartOrder order_;
   std::vector<std::uint8_t> present_;     // by copy
   std::vector<std::uint32_t> uses_left_;  // by copy
@@ -179,15 +179,15 @@ class Sequence {
 }  // namespace
 
 StartOrder find_start_order(const cost::Problem& problem, const schedule::Placement& placement,
-                            const Wiring& wiring, schedule::Mode mode) {
-  const Core::Rules rules{.mode = mode};
-  const Pace pace(problem);
-  Core core(problem, placement, wiring, rules);
+                            const TransferPlan& wiring, schedule::Mode mode) {
+  const DispatchQueue::Rules rules{.mode = mode};
+  const DurationModel pace(problem);
+  DispatchQueue core(problem, placement, wiring, rules);
   StartOrder order;
   const schedule::Timeline timeline =
       run_virtually(problem, placement, wiring, core, pace, 0, &order);
   try {
-    Core limited(problem, placement, wiring, rules, &order);
+    DispatchQueue limited(problem, placement, wiring, rules, &order);
     run_virtually(problem, placement, wiring, limited, pace, 0);
     return order;
   } catch (const InfeasibleError&) {  // not in this order

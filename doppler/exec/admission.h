@@ -29,7 +29,7 @@ struct StartOrder {
 class Admission {
  public:
   Admission(const cost::Problem& problem, const schedule::Placement& placement,
-            const Wiring& wiring, const StartOrder& order);
+            const TransferPlan& wiring, const StartOrder& order);
 
   void begin();
   bool admits(NodeId node) const { return admits_start(starts_[node_start_[node.index()]]); }
@@ -58,7 +58,7 @@ class Admission {
   void allocate(Start& start);
   double pending_before(const Start& start) const;
 
-  const Wiring& wiring_;
+  const TransferPlan& wiring_;
   std::vector<double> bytes_;  // by copy
   std::vector<double> capacity_, used_, at_start_;
   std::vector<Start> starts_;
@@ -78,7 +78,7 @@ class Admission {
 // starts. Stricter than the memory rule of docs/semantics.md in one point: operands and results of
 // a node that takes no time are there together.
 StartOrder find_start_order(const cost::Problem& problem, const schedule::Placement& placement,
-                            const Wiring& wiring,
+                            const TransferPlan& wiring,
                             schedule::Mode mode = schedule::Mode::kWorkConserving);
 
 }  // namespace doppler::exec

@@ -27,19 +27,19 @@ class Backend {
 
   // How long nodes and transfers are to take; null where they take as long as their kernels and
   // copies do, so that values have to be computed.
-  virtual const Pace* pace() const = 0;
+  virtual const DurationModel* pace() const = 0;
   // Seconds of wall clock in one unit of the times that the engine reports.
   virtual double time_scale() const = 0;
 };
 
 // What a backend may be told; those of this machine's own cores refuse what they cannot do.
 struct BackendOptions {
-  Deviation deviation = {};  // from the problem's costs
-  double time_scale = 1.0;   // stretches time; results are reported unscaled
+  MachineSkew deviation = {};  // from the problem's costs
+  double time_scale = 1.0;     // stretches time; results are reported unscaled
 };
 
 // "threads": the devices are cores of this machine, kernels and copies are real. "emulated": any
-// topology; nodes and transfers take as long as a Pace says.
+// topology; nodes and transfers take as long as a DurationModel says.
 inline constexpr std::string_view kThreadsBackend = "threads";
 inline constexpr std::string_view kEmulatedBackend = "emulated";
 std::vector<std::string> backend_names();

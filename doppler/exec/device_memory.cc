@@ -48,27 +48,27 @@ void Arena::release(Buffer buffer, std::size_t elements) {
 
 using graph::TensorRole;
 
-Store::Store(std::shared_ptr<const cost::Problem> whole, std::vector<std::size_t> elements,
-             bool backed_up)
+DeviceMemory::DeviceMemory(std::shared_ptr<const cost::Problem> whole,
+                           std::vector<std::size_t> elements, bool backed_up)
     : whole_(std::move(whole)), elements_(std::move(elements)), backed_up_(backed_up) {
   for (std::size_t d = 0; d < whole_->device_count(); ++d) {
     arenas_.emplace_back(whole_->capacity_bytes(DeviceId::of(d)), whole_->device_count());
   }
 }
 
-TensorId Store::whole_tensor(CopyIndex copy) const {
+TensorId DeviceMemory::whole_tensor(CopyIndex copy) const {
   const TensorId tensor = wiring_->copies()[copy].tensor;
   return tensors_.empty() ? tensor : tensors_[tensor.index()];
 }
 
 // Inputs and parameters stay for the next run; results that were moved into the rest of one do not.
-bool Store::stays(CopyIndex copy) const {
+bool DeviceMemory::stays(CopyIndex copy) const {
   return wiring_->copies()[copy].from_start &&
          whole_->graph().role(whole_tensor(copy)) != TensorRole::kValue;
 }
 
-void Store::arrange(const Wiring& wiring, std::span<const TensorId> tensors,
-                    const Values& elsewhere) {
+void DeviceMemory::arrange(const TransferPlan& wiring, std::span<const TensorId> tensors,
+                           const Values& elsewhere) {
   struct Held {
     DeviceId device;
     Arena::Buffer buffer;
@@ -132,7 +132,7 @@ void Store::arrange(const Wiring& wiring, std::span<const TensorId> tensors,
   find_renewals();
 }
 
-void Store::find_renewals() {
+void DeviceMemory::find_renewals() {
   std::map<std::pair<TensorId, DeviceId>, CopyIndex> parameters;
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
     const auto copy = static_cast<CopyIndex>(c);
@@ -148,13 +148,13 @@ void Store::find_renewals() {
   }
 }
 
-void Store::fill(CopyIndex copy, const float* from) {
+void DeviceMemory::fill(CopyIndex copy, const float* from) {
   provide(copy);
   std::copy_n(from, elements(copy), buffers_[copy].get());
   there_[copy] = 1;
 }
 
-void Store::set(const Values& values) {
+void DeviceMemory::set(const Values& values) {
   for (const auto& [tensor, value] : values) {
     const std::size_t expected = elements_.empty() ? 0 : elements_[tensor.index()];
     if (expected == 0 || value.size() == expected) continue;
@@ -181,12 +181,12 @@ void Store::set(const Values& values) {
   }
 }
 
-void Store::provide(CopyIndex copy) {
+void DeviceMemory::provide(CopyIndex copy) {
   if (buffers_.empty() || buffers_[copy]) return;
   buffers_[copy] = arenas_[wiring_->copies()[copy].device.index()].allocate(elements(copy));
 }
 
-void Store::release(CopyIndex copy) {
+void DeviceMemory::release(CopyIndex copy) {
   if (stays(copy)) return;
   there_[copy] = 0;
   if (buffers_.empty()) return;
@@ -194,18 +194,18 @@ void Store::release(CopyIndex copy) {
                                                           elements(copy));
 }
 
-void Store::drop_results() {
+void DeviceMemory::drop_results() {
   for (std::size_t c = 0; c < there_.size(); ++c) release(static_cast<CopyIndex>(c));
   renewed_ = false;
 }
 
-void Store::renew_parameters() {
+void DeviceMemory::renew_parameters() {
   for (const auto& [fresh, parameter] : renewals_) std::swap(buffers_[fresh], buffers_[parameter]);
   renewed_ = true;
   if (backed_up_) back_up(results());
 }
 
-void Store::require_inputs() const {
+void DeviceMemory::require_inputs() const {
   for (std::size_t c = 0; c < there_.size(); ++c) {
     const auto copy = static_cast<CopyIndex>(c);
     if (there_[c] || !wiring_->copies()[c].from_start) continue;
@@ -214,7 +214,7 @@ void Store::require_inputs() const {
   }
 }
 
-void Store::forget() {
+void DeviceMemory::forget() {
   buffers_.clear();
   there_.clear();
   renewals_.clear();
@@ -222,11 +222,11 @@ void Store::forget() {
   wiring_ = nullptr;
 }
 
-void Store::clear() {
+void DeviceMemory::clear() {
   for (std::size_t d = 0; d < arenas_.size(); ++d) lose(DeviceId::of(d));
 }
 
-void Store::lose(DeviceId device) {
+void DeviceMemory::lose(DeviceId device) {
   for (std::size_t c = 0; c < there_.size(); ++c) {
     if (wiring_->copies()[c].device != device) continue;
     there_[c] = 0;
@@ -235,7 +235,7 @@ void Store::lose(DeviceId device) {
   arenas_[device.index()] = Arena(whole_->capacity_bytes(device), whole_->device_count());
 }
 
-std::vector<DeviceId> Store::holders() const {
+std::vector<DeviceId> DeviceMemory::holders() const {
   std::vector<DeviceId> holders(whole_->tensor_count());
   for (std::size_t c = 0; c < there_.size(); ++c) {
     DeviceId& holder = holders[whole_tensor(static_cast<CopyIndex>(c)).index()];
@@ -244,7 +244,7 @@ std::vector<DeviceId> Store::holders() const {
   return holders;
 }
 
-Values Store::results() const {
+Values DeviceMemory::results() const {
   Values values;
   const graph::Graph& graph = whole_->graph();
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
@@ -260,7 +260,7 @@ Values Store::results() const {
   return values;
 }
 
-void Store::back_up(const Values& results) {
+void DeviceMemory::back_up(const Values& results) {
   for (const auto& [tensor, value] : results) {
     const TensorId parameter = whole_->graph().updates(tensor);
     if (parameter.valid()) backup_[parameter] = value;

@@ -44,17 +44,17 @@ class Arena {
 
 using Values = graph::TensorValues<float>;
 
-class Store {
+class DeviceMemory {
  public:
   // `elements`, by tensor of the whole graph; empty where no values are computed. With `backed_up`
   // inputs and parameters are also kept outside of the devices, as new values of parameters are.
-  Store(std::shared_ptr<const cost::Problem> whole, std::vector<std::size_t> elements,
-        bool backed_up);
+  DeviceMemory(std::shared_ptr<const cost::Problem> whole, std::vector<std::size_t> elements,
+               bool backed_up);
 
   // From now on copies are those of this wiring, which must live on. What is there before a run and
   // was somewhere comes along: in place where the device is the same. What no device has comes from
   // `elsewhere` or the backup. `tensors` gives the ids in the whole graph; empty: the same.
-  void arrange(const Wiring& wiring, std::span<const TensorId> tensors,
+  void arrange(const TransferPlan& wiring, std::span<const TensorId> tensors,
                const Values& elsewhere = {});
   // Of inputs and parameters. Throws InputError for one that is there before a run and has no
   // value, and for a wrong number of elements.
@@ -94,7 +94,7 @@ class Store {
   std::vector<std::size_t> elements_;
   bool backed_up_;
   Values backup_;
-  const Wiring* wiring_ = nullptr;
+  const TransferPlan* wiring_ = nullptr;
   std::vector<TensorId> tensors_;  // by tensor of the wiring; empty: the same
   std::vector<Arena> arenas_;      // by device
   // By copy. Without values no copy has a buffer.

@@ -12,8 +12,8 @@ namespace doppler::exec {
 
 using schedule::Choice;
 
-Core::Core(const cost::Problem& problem, const schedule::Placement& placement, const Wiring& wiring,
-           Rules rules, const StartOrder* order)
+DispatchQueue::DispatchQueue(const cost::Problem& problem, const schedule::Placement& placement,
+                             const TransferPlan& wiring, Rules rules, const StartOrder* order)
     : problem_(problem), placement_(placement), wiring_(wiring), rules_(rules) {
   if (rules.mode == schedule::Mode::kSynchronous) find_levels();
   if (order) admission_.emplace(problem, placement, wiring, *order);
@@ -51,7 +51,7 @@ Core::Core(const cost::Problem& problem, const schedule::Placement& placement, c
   }
 }
 
-void Core::begin(std::uint64_t seed) {
+void DispatchQueue::begin(std::uint64_t seed) {
   rng_ = Rng(seed);
   if (admission_) admission_->begin();
   const std::size_t nodes = problem_.node_count();
@@ -75,7 +75,7 @@ void Core::begin(std::uint64_t seed) {
   if (rules_.mode == schedule::Mode::kSynchronous) next_phase(0.0);
 }
 
-void Core::find_levels() {
+void DispatchQueue::find_levels() {
   if (problem_.links() == cost::LinkMode::kFree) {
     throw ParameterError("synchronous runs need links with channels");
   }
@@ -103,7 +103,7 @@ void Core::find_levels() {
   });
 }
 
-void Core::next_phase(double now) {
+void DispatchQueue::next_phase(double now) {
   while (phase_left_ == 0 && phase_ < 2 * level_nodes_.rows() + 1) {
     const std::size_t level = phase_ / 2;
     if (phase_++ % 2 == 0) {
@@ -116,29 +116,29 @@ void Core::next_phase(double now) {
   }
 }
 
-void Core::item_ended(double now) {
+void DispatchQueue::item_ended(double now) {
   --left_;
   if (rules_.mode == schedule::Mode::kSynchronous && --phase_left_ == 0) next_phase(now);
 }
 
-void Core::touch(DeviceId device) {
+void DispatchQueue::touch(DeviceId device) {
   if (is_touched_[device.index()]) return;
   is_touched_[device.index()] = 1;
   touched_.push_back(device);
 }
 
-void Core::forget_touched() {
+void DispatchQueue::forget_touched() {
   for (const DeviceId device : touched_) is_touched_[device.index()] = 0;
   touched_.clear();
 }
 
-void Core::put(std::vector<Entry>& queue, Entry entry) const {
+void DispatchQueue::put(std::vector<Entry>& queue, Entry entry) const {
   queue.push_back(entry);
   if (rules_.choice != Choice::kRandom) std::push_heap(queue.begin(), queue.end(), worse);
 }
 
 template <class Fits>
-std::optional<std::size_t> Core::best(const std::vector<Entry>& queue, const Fits& fits) {
+std::optional<std::size_t> DispatchQueue::best(const std::vector<Entry>& queue, const Fits& fits) {
   if (queue.empty()) return std::nullopt;
   if (rules_.choice == Choice::kRandom) {
     fitting_.clear();
@@ -156,7 +156,7 @@ std::optional<std::size_t> Core::best(const std::vector<Entry>& queue, const Fit
   return found;
 }
 
-std::uint32_t Core::remove(std::vector<Entry>& queue, std::size_t position) const {
+std::uint32_t DispatchQueue::remove(std::vector<Entry>& queue, std::size_t position) const {
   const std::uint32_t id = queue[position].id;
   if (rules_.choice != Choice::kRandom && position == 0) {
     std::pop_heap(queue.begin(), queue.end(), worse);
@@ -169,14 +169,14 @@ std::uint32_t Core::remove(std::vector<Entry>& queue, std::size_t position) cons
   return id;
 }
 
-void Core::make_ready(NodeId node, double now) {
+void DispatchQueue::make_ready(NodeId node, double now) {
   const DeviceId device = placement_.device[node.index()];
   const double key = rules_.choice == Choice::kFifo ? -now : placement_.priority[node.index()];
   put(ready_[device.index()], {key, node.value()});
   touch(device);
 }
 
-void Core::make_startable(TransferIndex transfer, double now) {
+void DispatchQueue::make_startable(TransferIndex transfer, double now) {
   const std::uint32_t lane = lane_of_[transfer];
   const double key = rules_.choice == Choice::kFifo ? -now : wiring_.transfers()[transfer].priority;
   put(lanes_[lane].waiting, {key, transfer_rank_[transfer]});
@@ -186,18 +186,18 @@ void Core::make_startable(TransferIndex transfer, double now) {
 }
 
 // In synchronous runs whatever a phase starts has all that it needs.
-void Core::arrive(NodeId node, double now) {
+void DispatchQueue::arrive(NodeId node, double now) {
   if (--missing_[node.index()] > 0 || rules_.mode == schedule::Mode::kSynchronous) return;
   make_ready(node, now);
 }
 
-void Core::publish(TensorId tensor, double now) {
+void DispatchQueue::publish(TensorId tensor, double now) {
   for (const NodeId node : wiring_.waiting_at_origin(tensor)) arrive(node, now);
   if (rules_.mode == schedule::Mode::kSynchronous) return;
   for (const TransferIndex transfer : wiring_.transfers_of(tensor)) make_startable(transfer, now);
 }
 
-void Core::use_ended(CopyIndex copy) {
+void DispatchQueue::use_ended(CopyIndex copy) {
   if (--uses_left_[copy] > 0 || wiring_.copies()[copy].kept) return;
   released_.push_back(copy);
   if (!admission_) return;
@@ -205,7 +205,7 @@ void Core::use_ended(CopyIndex copy) {
   touch(wiring_.copies()[copy].device);
 }
 
-void Core::node_ended(NodeId node, double now) {
+void DispatchQueue::node_ended(NodeId node, double now) {
   touch(placement_.device[node.index()]);
   for (const CopyIndex copy : wiring_.distinct_operands(node)) use_ended(copy);
   for (const CopyIndex copy : wiring_.results(node)) {
@@ -219,14 +219,14 @@ void Core::node_ended(NodeId node, double now) {
   item_ended(now);
 }
 
-void Core::transfer_ended(TransferIndex index, double now) {
+void DispatchQueue::transfer_ended(TransferIndex index, double now) {
   for (const ChannelId channel : lanes_[lane_of_[index]].route) --channel_use_[channel.index()];
   use_ended(wiring_.transfers()[index].source);
   for (const NodeId node : wiring_.waiting(index)) arrive(node, now);
   item_ended(now);
 }
 
-NodeId Core::start_node(DeviceId device) {
+NodeId DispatchQueue::start_node(DeviceId device) {
   std::vector<Entry>& queue = ready_[device.index()];
   const auto position = best(
       queue, [&](std::uint32_t node) { return !admission_ || admission_->admits(NodeId(node)); });
@@ -236,20 +236,20 @@ NodeId Core::start_node(DeviceId device) {
   return node;
 }
 
-bool Core::route_is_free(const Lane& lane) const {
+bool DispatchQueue::route_is_free(const Lane& lane) const {
   for (const ChannelId channel : lane.route) {
     if (channel_use_[channel.index()] >= problem_.channel_capacity(channel)) return false;
   }
   return true;
 }
 
-bool Core::may_start_transfer() const {
+bool DispatchQueue::may_start_transfer() const {
   return std::any_of(busy_lanes_.begin(), busy_lanes_.end(), [&](std::uint32_t lane) {
     return !lanes_[lane].waiting.empty() && route_is_free(lanes_[lane]);
   });
 }
 
-std::optional<TransferIndex> Core::start_transfer() {
+std::optional<TransferIndex> DispatchQueue::start_transfer() {
   const auto fits = [&](std::uint32_t rank) {
     return !admission_ || admission_->admits(by_rank_[rank]);
   };

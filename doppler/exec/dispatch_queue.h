@@ -21,7 +21,7 @@
 
 namespace doppler::exec {
 
-class Core {
+class DispatchQueue {
  public:
   struct Rules {
     schedule::Choice choice = schedule::Choice::kPriority;
@@ -30,8 +30,8 @@ class Core {
 
   // All must outlive the core. Without `order` memory is not limited. Throws ParameterError for
   // synchronous runs with free links, whose transfers have no levels.
-  Core(const cost::Problem& problem, const schedule::Placement& placement, const Wiring& wiring,
-       Rules rules, const StartOrder* order = nullptr);
+  DispatchQueue(const cost::Problem& problem, const schedule::Placement& placement,
+                const TransferPlan& wiring, Rules rules, const StartOrder* order = nullptr);
 
   const Rules& rules() const { return rules_; }
 
@@ -94,7 +94,7 @@ class Core {
 
   const cost::Problem& problem_;
   const schedule::Placement& placement_;
-  const Wiring& wiring_;
+  const TransferPlan& wiring_;
   Rules rules_;
   std::optional<Admission> admission_;
   Rng rng_{0};

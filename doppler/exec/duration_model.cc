@@ -23,7 +23,7 @@ void check_factor(const std::string& what, double factor) {
 
 }  // namespace
 
-Pace::Pace(const cost::Problem& problem, const Deviation& deviation)
+DurationModel::DurationModel(const cost::Problem& problem, const MachineSkew& deviation)
     : problem_(&problem),
       op_factor_(problem.graph().op_kinds().size(), 1.0),
       device_factor_(problem.device_count(), 1.0),
@@ -67,18 +67,18 @@ Pace::Pace(const cost::Problem& problem, const Deviation& deviation)
   }
 }
 
-double Pace::jitter_factor(std::uint64_t run, std::uint64_t what) const {
+double DurationModel::jitter_factor(std::uint64_t run, std::uint64_t what) const {
   if (jitter_ == 0.0) return 1.0;
   return std::exp(jitter_ * Rng(mix64(run) ^ mix64(~what)).normal());
 }
 
-double Pace::node_time(NodeId node, DeviceId device, std::uint64_t run) const {
+double DurationModel::node_time(NodeId node, DeviceId device, std::uint64_t run) const {
   return problem_->compute_time(node, device) * op_factor_[problem_->graph().op_kind_index(node)] *
          device_factor_[device.index()] * jitter_factor(run, node.value());
 }
 
-double Pace::transfer_time(const Transfer& transfer, std::uint32_t others,
-                           std::uint64_t run) const {
+double DurationModel::transfer_time(const Transfer& transfer, std::uint32_t others,
+                                    std::uint64_t run) const {
   double time = transfer.duration * (1.0 + contention_ * others);
   if (!link_factor_.empty()) {
     time *= link_factor_[transfer.from.index() * problem_->device_count() + transfer.to.index()];

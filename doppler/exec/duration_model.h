@@ -17,7 +17,7 @@ namespace doppler::exec {
 
 // How a machine differs from the cost tables that the placer saw. All factors are of time: 2 is
 // twice as slow.
-struct Deviation {
+struct MachineSkew {
   std::map<std::string, double> op_factors = {};      // by op kind
   std::map<std::string, double> device_factors = {};  // by device name: stragglers
   std::map<std::string, double> link_factors = {};    // "gpu0>gpu1": transfers from, to
@@ -26,15 +26,15 @@ struct Deviation {
   double contention = 0.0;
   double jitter = 0.0;  // sigma of a log-normal factor on everything, drawn anew in each run
 
-  friend bool operator==(const Deviation&, const Deviation&) = default;
+  friend bool operator==(const MachineSkew&, const MachineSkew&) = default;
 };
 
 // Immutable.
-class Pace {
+class DurationModel {
  public:
   // Throws ParameterError where the deviation names something that is not there or has a factor
   // that is not positive. The problem must outlive this.
-  explicit Pace(const cost::Problem& problem, const Deviation& deviation = {});
+  explicit DurationModel(const cost::Problem& problem, const MachineSkew& deviation = {});
 
   // In the problem's unit. `run` distinguishes runs: jitter is drawn from the seed, the run and
   // what it is drawn for, never from the order of events.

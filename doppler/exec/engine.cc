@@ -83,7 +83,7 @@ void Engine::State::stop_threads() {
 }
 
 void Engine::State::load(const schedule::Placement& placement) {
-  auto session = std::make_unique<Session>(Rest{problem_}, placement, backend_, rules());
+  auto session = std::make_unique<Session>(RemainingWork{problem_}, placement, backend_, rules());
   const std::lock_guard lock(mutex_);
   refuse_if_broken();
   refuse_lost_devices(placement);

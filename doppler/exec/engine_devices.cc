@@ -35,7 +35,7 @@ void Engine::State::ring_all() {
 
 // After something ended: wakes whoever may go on. `self`, where valid, is about to look by itself.
 void Engine::State::pass_on(DeviceId self) {
-  Core& core = session_->core;
+  DispatchQueue& core = session_->core;
   for (const CopyIndex copy : core.released()) store_.release(copy);
   core.forget_released();
   for (const DeviceId device : core.touched()) {

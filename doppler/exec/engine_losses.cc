@@ -94,7 +94,7 @@ bool Engine::State::replace_rest(std::unique_lock<std::mutex>& lock) {
     if (holders[t].valid() && is_result(TensorId::of(t))) saved_[t] = 1;
     available[t] = holders[t].valid() || saved_[t];
   }
-  Rest rest = find_rest(*problem_, ended_nodes_, {available, holders}, lost_);
+  RemainingWork rest = find_rest(*problem_, ended_nodes_, {available, holders}, lost_);
   if (!rest.problem) return false;
   std::unique_ptr<Session> session;
   {
@@ -119,17 +119,17 @@ void Engine::State::replace_whole(std::unique_lock<std::mutex>& lock) {
   const std::vector<std::uint8_t> none(problem_->node_count(), 0);
   const std::vector<std::uint8_t> nothing(problem_->tensor_count(), 0);
   const std::vector<DeviceId> nowhere(problem_->tensor_count());
-  const Rest all = find_rest(*problem_, none, {nothing, nowhere}, lost_);
+  const RemainingWork all = find_rest(*problem_, none, {nothing, nowhere}, lost_);
   std::unique_ptr<Session> session;
   {
     const Unlocked unlocked(lock);
-    session = std::make_unique<Session>(Rest{problem_}, options_.replace(*all.problem), backend_,
-                                        rules());
+    session = std::make_unique<Session>(RemainingWork{problem_}, options_.replace(*all.problem),
+                                        backend_, rules());
   }
   enter(std::move(session));
 }
 
-std::unique_ptr<Session> Engine::State::make_session(Rest rest) const {
+std::unique_ptr<Session> Engine::State::make_session(RemainingWork rest) const {
   schedule::Placement placement = options_.replace(*rest.problem);
   std::shared_ptr<const Backend> backend =
       make_backend(options_.backend, *rest.problem, options_.machine);

@@ -68,7 +68,7 @@ class Engine::State final : private TimedRun::Host {
     double due = 0.0;        // since when
   };
 
-  Core::Rules rules() const { return {options_.choice, options_.mode}; }
+  DispatchQueue::Rules rules() const { return {options_.choice, options_.mode}; }
   bool is_paced() const { return backend_->pace() != nullptr; }
   const std::string& device_name(DeviceId device) const {
     return problem_->topology().device(device).name;
@@ -126,7 +126,7 @@ class Engine::State final : private TimedRun::Host {
   void refuse_lost_devices(const schedule::Placement& placement) const;
   bool replace_rest(std::unique_lock<std::mutex>& lock);
   void replace_whole(std::unique_lock<std::mutex>& lock);
-  std::unique_ptr<Session> make_session(Rest rest) const;
+  std::unique_ptr<Session> make_session(RemainingWork rest) const;
   bool is_result(TensorId tensor) const;
 
   const std::shared_ptr<const cost::Problem> problem_;
@@ -140,7 +140,7 @@ class Engine::State final : private TimedRun::Host {
   std::condition_variable links_, timer_, ended_;
   std::vector<DeviceState> devices_;
   std::vector<std::uint8_t> lost_;  // by device
-  Store store_;
+  DeviceMemory store_;
   std::unique_ptr<Session> session_;  // what is run
   bool stale_ = false;                // the session is of the rest of a run that has ended
   bool devices_move_ = false;         // data, where they are idle

@@ -128,7 +128,7 @@ void check_settings(const cost::Problem& problem, const ExecuteSettings& setting
       throw ParameterError(fmt::format("{} can be lost once only", loss.device));
     }
   }
-  if (!emulated && settings.deviation != exec::Deviation{}) {
+  if (!emulated && settings.deviation != exec::MachineSkew{}) {
     throw ParameterError("only an emulated machine can be made slower or given jitter");
   }
   if (settings.profile && !settings.losses.empty() && settings.runs == 1) {
@@ -263,7 +263,7 @@ class Runs {
       wiring_.emplace(*problem_, placement);
       order_ = exec::find_start_order(*problem_, placement, *wiring_, settings.mode);
       core_.emplace(*problem_, placement_, *wiring_,
-                    exec::Core::Rules{settings.choice, settings.mode}, &order_);
+                    exec::DispatchQueue::Rules{settings.choice, settings.mode}, &order_);
       pace_.emplace(*problem_, settings.deviation);
       return;
     }
@@ -334,10 +334,10 @@ class Runs {
   const ExecuteSettings& settings_;
   std::optional<exec::Engine> engine_;
   exec::Values values_;
-  std::optional<exec::Wiring> wiring_;
+  std::optional<exec::TransferPlan> wiring_;
   exec::StartOrder order_;
-  std::optional<exec::Core> core_;
-  std::optional<exec::Pace> pace_;
+  std::optional<exec::DispatchQueue> core_;
+  std::optional<exec::DurationModel> pace_;
 };
 
 }  // namespace

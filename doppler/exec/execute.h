@@ -69,8 +69,8 @@ struct ExecuteSettings {
   bool computes = true;  // emulated, wall clock: real values besides
   bool check = false;    // compares the first run's results with the serial runner's
   bool check_finite = false;
-  bool profile = false;            // measures costs
-  exec::Deviation deviation = {};  // emulated: from the problem's costs
+  bool profile = false;              // measures costs
+  exec::MachineSkew deviation = {};  // emulated: from the problem's costs
   // Emulated, wall clock: seconds for a unit of the problem's time. Absent: so that half of the
   // nodes take at least kLeastMedianSeconds.
   std::optional<double> time_scale = std::nullopt;

@@ -20,8 +20,8 @@ schedule::Placement checked(const cost::Problem& problem, schedule::Placement pl
 
 }  // namespace
 
-Session::Session(Rest rest, schedule::Placement given, std::shared_ptr<const Backend> on,
-                 Core::Rules rules)
+Session::Session(RemainingWork rest, schedule::Placement given, std::shared_ptr<const Backend> on,
+                 DispatchQueue::Rules rules)
     : problem(std::move(rest.problem)),
       placement(checked(*problem, std::move(given))),
       backend(std::move(on)),
@@ -44,22 +44,22 @@ struct VirtualMachine::Loaded {
       : placement(given),
         wiring(problem, placement),
         order(find_start_order(problem, placement, wiring, schedule::Mode::kWorkConserving)),
-        core(problem, placement, wiring, Core::Rules{}, &order) {}
+        core(problem, placement, wiring, DispatchQueue::Rules{}, &order) {}
 
   const schedule::Placement placement;
-  const Wiring wiring;
+  const TransferPlan wiring;
   const StartOrder order;
-  Core core;
+  DispatchQueue core;
 };
 
 VirtualMachine::VirtualMachine(std::shared_ptr<const cost::Problem> problem,
-                               const Deviation& deviation, std::uint64_t seed)
+                               const MachineSkew& deviation, std::uint64_t seed)
     : problem_(std::move(problem)), pace_(*problem_, deviation), seed_(seed) {}
 
 VirtualMachine::~VirtualMachine() = default;
 
-void VirtualMachine::change(const Deviation& deviation) {
-  pace_ = Pace(*problem_, deviation);
+void VirtualMachine::change(const MachineSkew& deviation) {
+  pace_ = DurationModel(*problem_, deviation);
 }
 
 VirtualMachine::Loaded& VirtualMachine::load(const schedule::Placement& placement) {

@@ -21,11 +21,11 @@
 namespace doppler::exec {
 
 struct Session {
-  // Of what is left of a problem, or of all of it: Rest{problem}. Throws ParameterError or
+  // Of what is left of a problem, or of all of it: RemainingWork{problem}. Throws ParameterError or
   // InfeasibleError for a placement that is not one of this problem, breaks a constraint or does
   // not fit into memory.
-  Session(Rest rest, schedule::Placement given, std::shared_ptr<const Backend> on,
-          Core::Rules rules);
+  Session(RemainingWork rest, schedule::Placement given, std::shared_ptr<const Backend> on,
+          DispatchQueue::Rules rules);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -40,9 +40,9 @@ struct Session {
   const std::shared_ptr<const Backend> backend;
   const std::vector<NodeId> nodes;      // empty: the session is of the whole
   const std::vector<TensorId> tensors;  // likewise
-  const Wiring wiring;
+  const TransferPlan wiring;
   const StartOrder order;
-  Core core;
+  DispatchQueue core;
 };
 
 // Measurers that run placements on an engine, or on an emulated machine with a virtual clock.
@@ -50,13 +50,14 @@ struct Session {
 // An emulated machine on a virtual clock, which may change while it serves.
 class VirtualMachine final : public schedule::Measurer {
  public:
-  // Noise is drawn from the seed and the number of the run. Throws ParameterError as Pace does.
-  VirtualMachine(std::shared_ptr<const cost::Problem> problem, const Deviation& deviation,
+  // Noise is drawn from the seed and the number of the run. Throws ParameterError as DurationModel
+  // does.
+  VirtualMachine(std::shared_ptr<const cost::Problem> problem, const MachineSkew& deviation,
                  std::uint64_t seed);
   ~VirtualMachine() override;
 
   // From the next run on.
-  void change(const Deviation& deviation);
+  void change(const MachineSkew& deviation);
   schedule::Timeline measure(const schedule::Placement& placement, std::uint64_t run) override;
 
  private:
@@ -64,7 +65,7 @@ class VirtualMachine final : public schedule::Measurer {
   Loaded& load(const schedule::Placement& placement);
 
   std::shared_ptr<const cost::Problem> problem_;
-  Pace pace_;
+  DurationModel pace_;
   std::uint64_t seed_;
   std::deque<std::unique_ptr<Loaded>> loaded_;  // the last few, the latest first
 };

@@ -56,7 +56,7 @@ class Copier {
     new_tensor_.resize(graph_.tensor_count());
   }
 
-  Rest copy(std::span<const std::uint8_t> run) {
+  RemainingWork copy(std::span<const std::uint8_t> run) {
     for (std::size_t v = 0; v < run.size(); ++v) {
       if (run[v]) add_node(NodeId::of(v));
     }
@@ -179,13 +179,13 @@ class Copier {
   graph::GraphBuilder builder_;
   std::vector<NodeId> new_node_;      // by node of the whole; invalid where it does not run
   std::vector<TensorId> new_tensor_;  // by tensor of the whole
-  Rest rest_;
+  RemainingWork rest_;
 };
 
 }  // namespace
 
-Rest find_rest(const cost::Problem& whole, std::span<const std::uint8_t> ended,
-               const Remains& remains, std::span<const std::uint8_t> lost) {
+RemainingWork find_rest(const cost::Problem& whole, std::span<const std::uint8_t> ended,
+                        const Remains& remains, std::span<const std::uint8_t> lost) {
   const std::vector<std::uint8_t> run = nodes_to_run(whole.graph(), ended, remains.available);
   if (std::find(run.begin(), run.end(), 1) == run.end()) return {};
   return Copier(whole, remains.holder, lost).copy(run);

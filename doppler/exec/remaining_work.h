@@ -10,7 +10,7 @@
 
 namespace doppler::exec {
 
-struct Rest {
+struct RemainingWork {
   std::shared_ptr<const cost::Problem> problem;  // null where nothing is left
   // By node and tensor of the problem: ids in the whole graph.
   std::vector<NodeId> nodes = {};  // empty: the same
@@ -32,7 +32,7 @@ struct Remains {
 //
 // `ended` by node, `lost` by device. Throws InfeasibleError where a node may run on lost devices
 // only.
-Rest find_rest(const cost::Problem& whole, std::span<const std::uint8_t> ended,
-               const Remains& remains, std::span<const std::uint8_t> lost);
+RemainingWork find_rest(const cost::Problem& whole, std::span<const std::uint8_t> ended,
+                        const Remains& remains, std::span<const std::uint8_t> lost);
 
 }  // namespace doppler::exec

@@ -10,7 +10,7 @@
 namespace doppler::exec {
 
 TimedRun::TimedRun(const cost::Problem& problem, const schedule::Placement& placement,
-                   const Wiring& wiring, Core& core, Host& host, std::uint64_t seed)
+                   const TransferPlan& wiring, DispatchQueue& core, Host& host, std::uint64_t seed)
     : nodes_(problem.node_count()),
       placement_(placement),
       core_(core),
@@ -93,8 +93,8 @@ namespace {
 // Writes down what happens.
 class Record final : public TimedRun::Host {
  public:
-  Record(const Wiring& wiring, const Pace& pace, std::uint64_t seed, schedule::Timeline& timeline,
-         StartOrder* order)
+  Record(const TransferPlan& wiring, const DurationModel& pace, std::uint64_t seed,
+         schedule::Timeline& timeline, StartOrder* order)
       : wiring_(wiring), pace_(pace), seed_(seed), timeline_(timeline), order_(order) {}
 
   double node_starts(NodeId node, DeviceId device, double now) override {
@@ -122,8 +122,8 @@ class Record final : public TimedRun::Host {
   void copies_released(std::span<const CopyIndex>) override {}
 
  private:
-  const Wiring& wiring_;
-  const Pace& pace_;
+  const TransferPlan& wiring_;
+  const DurationModel& pace_;
   const std::uint64_t seed_;
   schedule::Timeline& timeline_;
   StartOrder* order_;
@@ -133,8 +133,8 @@ class Record final : public TimedRun::Host {
 }  // namespace
 
 schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
-                                 const Wiring& wiring, Core& core, const Pace& pace,
-                                 std::uint64_t seed, StartOrder* order) {
+                                 const TransferPlan& wiring, DispatchQueue& core,
+                                 const DurationModel& pace, std::uint64_t seed, StartOrder* order) {
   schedule::Timeline timeline{.mode = core.rules().mode,
                               .choice = core.rules().choice,
                               .device = placement.device,

@@ -40,8 +40,8 @@ class TimedRun {
   };
 
   // All must outlive the run. Starts nothing yet: the first moment is 0.
-  TimedRun(const cost::Problem& problem, const schedule::Placement& placement, const Wiring& wiring,
-           Core& core, Host& host, std::uint64_t seed);
+  TimedRun(const cost::Problem& problem, const schedule::Placement& placement,
+           const TransferPlan& wiring, DispatchQueue& core, Host& host, std::uint64_t seed);
 
   // The moment at which something is to happen next; nothing where nothing is under way.
   std::optional<double> next() const;
@@ -69,7 +69,7 @@ class TimedRun {
 
   const std::size_t nodes_;
   const schedule::Placement& placement_;
-  Core& core_;
+  DispatchQueue& core_;
   Host& host_;
   std::vector<End> ends_;           // a heap, the next one first
   std::vector<std::uint8_t> busy_;  // by device
@@ -85,7 +85,8 @@ class TimedRun {
 // `order`, where set, gets the rank of every start. REQUIRES: `core` is one of this problem,
 // placement and wiring. Throws InfeasibleError where it comes to a halt for want of memory.
 schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
-                                 const Wiring& wiring, Core& core, const Pace& pace,
-                                 std::uint64_t seed, StartOrder* order = nullptr);
+                                 const TransferPlan& wiring, DispatchQueue& core,
+                                 const DurationModel& pace, std::uint64_t seed,
+                                 StartOrder* order = nullptr);
 
 }  // namespace doppler::exec

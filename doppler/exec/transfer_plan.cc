@@ -133,7 +133,7 @@ struct Collector {
 
 }  // namespace
 
-Wiring::Wiring(const cost::Problem& problem, const schedule::Placement& placement)
+TransferPlan::TransferPlan(const cost::Problem& problem, const schedule::Placement& placement)
     : origin_(problem.tensor_count(), kNoIndex) {
   const graph::Graph& graph = problem.graph();
   Collector collector{problem,

@@ -37,10 +37,10 @@ struct Transfer {
   double priority = 0.0;  // highest among those who wait for it
 };
 
-class Wiring {
+class TransferPlan {
  public:
   // REQUIRES: the placement passes check_placement.
-  Wiring(const cost::Problem& problem, const schedule::Placement& placement);
+  TransferPlan(const cost::Problem& problem, const schedule::Placement& placement);
 
   std::span<const Copy> copies() const { return copies_; }
   std::span<const Transfer> transfers() const { return transfers_; }

@@ -309,7 +309,7 @@ class MemoryRepair {
   }
 
   const cost::Problem& problem_;
-  FitGauge gauge_;
+  MemoryFit gauge_;
   Rng rng_;
   Placement best_;
   double best_excess_ = 0.0;
@@ -319,24 +319,24 @@ class MemoryRepair {
 
 }  // namespace
 
-FitGauge::FitGauge(const cost::Problem& problem)
+MemoryFit::MemoryFit(const cost::Problem& problem)
     : problem_(problem), simulator_(problem), meter_(problem) {}
 
-double FitGauge::excess_bytes(const Placement& placement) {
+double MemoryFit::excess_bytes(const Placement& placement) {
   simulator_.timeline(placement, sim::RunOptions{}, timeline_);
   if (!problem_.memory_can_bind()) return 0.0;
   meter_.measure(timeline_);
   return meter_.excess_bytes();
 }
 
-std::string FitGauge::explain() const {
+std::string MemoryFit::explain() const {
   return problem_.memory_can_bind() ? schedule::explain_excess(problem_, meter_) : std::string();
 }
 
 Repair repair_memory(const cost::Problem& problem, Placement placement, std::uint64_t seed) {
   if (!problem.memory_can_bind()) return {.placement = std::move(placement)};
   if (std::string proof = cost::memory_conflict(problem); !proof.empty()) {
-    FitGauge gauge(problem);
+    MemoryFit gauge(problem);
     const double excess = gauge.excess_bytes(placement);
     return {std::move(placement), excess, none_can(proof)};
   }

@@ -16,10 +16,10 @@
 namespace doppler::place {
 
 // Measures one placement after another without allocating. Not thread safe.
-class FitGauge {
+class MemoryFit {
  public:
   // `problem` must outlive the gauge.
-  explicit FitGauge(const cost::Problem& problem);
+  explicit MemoryFit(const cost::Problem& problem);
 
   // Simulates the nominal run. Bytes above capacity, summed over devices; 0 where it fits.
   double excess_bytes(const schedule::Placement& placement);

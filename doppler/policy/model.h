@@ -68,9 +68,9 @@ class Workspace {
 // A policy on one problem, between a prepare() and the next. Calls for different slots may come
 // from different threads at the same time, with different numbers below what prepare() was told;
 // what a slot holds does not depend on the thread.
-class Actor {
+class BatchRollout {
  public:
-  virtual ~Actor() = default;
+  virtual ~BatchRollout() = default;
 
   // Takes parameters and a workspace for all that follows. Both must stay where they are.
   virtual void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
@@ -93,7 +93,7 @@ class Model {
   virtual const nn::ParameterTable& parameters() const = 0;
   virtual std::unique_ptr<Workspace> workspace() const = 0;
   // `nodes` and this object must outlive the actor.
-  virtual std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const = 0;
+  virtual std::unique_ptr<BatchRollout> actor(const NodeFeatures& nodes) const = 0;
 };
 
 }  // namespace doppler::policy

@@ -37,18 +37,18 @@ class ComparisonExperiment final : public Experiment {
   std::string_view name() const override { return "comparison"; }
   std::string_view title() const override { return "Comparison of methods"; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"machine", "graph", "method"}, .numbers = {kSimulated, kEngine}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const std::string& machine : lab.machines()) {
-      for (const std::string& graph : lab.scale().graphs) {
-        const auto nodes = static_cast<double>(lab.problem(machine, graph)->node_count());
+    for (const std::string& machine : context.machines()) {
+      for (const std::string& graph : context.scale().graphs) {
+        const auto nodes = static_cast<double>(context.problem(machine, graph)->node_count());
         for (const Contestant& contestant : kContestants) {
-          if (contestant.method == std::string(kDopplerSys) && !lab.online()) continue;
-          add_seeds(cells, lab, {machine, graph, contestant.method},
+          if (contestant.method == std::string(kDopplerSys) && !context.online()) continue;
+          add_seeds(cells, context, {machine, graph, contestant.method},
                     contestant.weight * nodes / 100.0);
         }
       }
@@ -56,16 +56,16 @@ class ComparisonExperiment final : public Experiment {
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
-    const auto& problem = lab.problem(cell.key[0], cell.key[1]);
-    const schedule::Placement placement = place_by(lab, problem, cell.key[2], cell.seed);
-    if (lab.interrupted()) return {};
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
+    const auto& problem = context.problem(cell.key[0], cell.key[1]);
+    const schedule::Placement placement = place_by(context, problem, cell.key[2], cell.seed);
+    if (context.interrupted()) return {};
     return {.numbers = {simulated(*problem, placement),
-                        engine_time(lab, problem, placement, hidden_truth(*problem, cell.seed),
+                        engine_time(context, problem, placement, hidden_truth(*problem, cell.seed),
                                     cell.seed)}};
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question =
             "The paper's claim: trained on the real system (DOPPLER-SYS), the two policies find "
@@ -79,11 +79,11 @@ class ComparisonExperiment final : public Experiment {
             "reimplemented and trained with our trainer, from nothing on each graph: GDP with as "
             "many episodes as DOPPLER, Placeto, which passes messages anew at every step, with "
             "fewer."};
-    for (const std::string& machine : lab.machines())
-      section.tables += table(lab, results, machine);
-    section.tables += engine_table(lab, results);
-    section.pictures.push_back({"comparison", "Times of all methods", picture(lab, results)});
-    add_findings(lab, results, section);
+    for (const std::string& machine : context.machines())
+      section.tables += table(context, results, machine);
+    section.tables += engine_table(context, results);
+    section.pictures.push_back({"comparison", "Times of all methods", picture(context, results)});
+    add_findings(context, results, section);
     return section;
   }
 
@@ -94,17 +94,18 @@ class ComparisonExperiment final : public Experiment {
     return names;
   }
 
-  std::string table(const Lab& lab, const Results& results, const std::string& machine) const {
+  std::string table(const ReproductionContext& context, const Results& results,
+                    const std::string& machine) const {
     const bool seconds = machine != kGivenTimes;
     MarkdownTable table(titles("graph"));
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       const PublishedTimes* times = published(graph);
       std::vector<std::string> row{graph, "here"};
       for (const Contestant& contestant : kContestants) {
         row.push_back(text_of(results.mean({machine, graph, contestant.method}, kSimulated),
                               seconds ? 1e3 : 1.0));
       }
-      if (!lab.online()) row.back() = "absent";
+      if (!context.online()) row.back() = "absent";
       table.add(row);
       if (machine != kFourDevices || !times) continue;
       row = {"", "published"};
@@ -118,16 +119,16 @@ class ComparisonExperiment final : public Experiment {
            table.text();
   }
 
-  std::string engine_table(const Lab& lab, const Results& results) const {
+  std::string engine_table(const ReproductionContext& context, const Results& results) const {
     MarkdownTable table(titles("machine"));
-    for (const std::string& machine : lab.machines()) {
-      for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& machine : context.machines()) {
+      for (const std::string& graph : context.scale().graphs) {
         std::vector<std::string> row{machine, graph};
         for (const Contestant& contestant : kContestants) {
           row.push_back(ratio_text(results.ratio({machine, graph, contestant.method},
                                                  {machine, graph, "enumerative"}, kEngine)));
         }
-        if (!lab.online()) row.back() = "absent";
+        if (!context.online()) row.back() = "absent";
         table.add(row);
       }
     }
@@ -136,20 +137,20 @@ class ComparisonExperiment final : public Experiment {
            table.text();
   }
 
-  std::string picture(const Lab& lab, const Results& results) const {
+  std::string picture(const ReproductionContext& context, const Results& results) const {
     render::BarChart chart{.y_label = "time / enumerative",
                            .reference = "published, 4 x P100",
                            .line = 1.0,
                            .most = 2.6,
                            .columns = 1};
     for (const Contestant& contestant : kContestants) {
-      if (contestant.method != std::string(kDopplerSys) || lab.online()) {
+      if (contestant.method != std::string(kDopplerSys) || context.online()) {
         chart.series.emplace_back(contestant.title);
       }
     }
-    for (const std::string& machine : lab.machines()) {
+    for (const std::string& machine : context.machines()) {
       render::BarPanel panel{.title = machine};
-      for (const std::string& graph : lab.scale().graphs) {
+      for (const std::string& graph : context.scale().graphs) {
         render::BarGroup group{.name = graph};
         const PublishedTimes* times = machine == kFourDevices ? published(graph) : nullptr;
         for (std::size_t i = 0; i < chart.series.size(); ++i) {
@@ -181,11 +182,12 @@ class ComparisonExperiment final : public Experiment {
     return best;
   }
 
-  static void add_findings(const Lab& lab, const Results& results, Section& section) {
+  static void add_findings(const ReproductionContext& context, const Results& results,
+                           Section& section) {
     const auto against_best = [&](const char* method, const std::string& machine,
                                   const char* number) {
       std::vector<GraphRatio> ratios;
-      for (const std::string& graph : lab.scale().graphs) {
+      for (const std::string& graph : context.scale().graphs) {
         const Contestant* best = best_baseline(results, machine, graph, number);
         if (!best) continue;
         ratios.push_back({graph, results.ratio({machine, graph, method},
@@ -215,10 +217,10 @@ class ComparisonExperiment final : public Experiment {
     section.findings.push_back(
         less_is_better("DOPPLER-SYS is faster than the best baseline, on the engine, four devices",
                        published_ratios(&PublishedTimes::doppler_sys),
-                       lab.online() ? against_best(kDopplerSys, kFourDevices, kEngine)
-                                    : std::vector<GraphRatio>{}));
+                       context.online() ? against_best(kDopplerSys, kFourDevices, kEngine)
+                                        : std::vector<GraphRatio>{}));
     std::vector<GraphRatio> learned;
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       const Estimate placeto = results.ratio({kFourDevices, graph, "enumerative"},
                                              {kFourDevices, graph, "placeto"}, kSimulated);
       const Estimate gdp = results.ratio({kFourDevices, graph, "enumerative"},
@@ -263,25 +265,25 @@ class Assignments final : public Experiment {
   std::string_view name() const override { return "assignments"; }
   std::string_view title() const override { return "Assignments"; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"graph", "method"},
             .numbers = {kSimulated, kKeptShare},
             .series = {kDevices, kPriorities}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const std::string& graph : lab.scale().pictured) {
+    for (const std::string& graph : context.scale().pictured) {
       for (const char* method : kAssignmentMethods) {
-        add_seeds(cells, lab, {graph, method}, method == kDopplerSim ? 3.0 : 0.1);
+        add_seeds(cells, context, {graph, method}, method == kDopplerSim ? 3.0 : 0.1);
       }
     }
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
-    const auto& problem = lab.problem(kFourDevices, cell.key[0]);
-    const schedule::Placement placement = place_by(lab, problem, cell.key[1], cell.seed);
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
+    const auto& problem = context.problem(kFourDevices, cell.key[0]);
+    const schedule::Placement placement = place_by(context, problem, cell.key[1], cell.seed);
     std::vector<double> devices;
     for (const DeviceId device : placement.device) {
       devices.push_back(static_cast<double>(device.value()));
@@ -290,7 +292,7 @@ class Assignments final : public Experiment {
             .series = {std::move(devices), placement.priority}};
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question =
             "The paper shows assignments of its methods side by side: DOPPLER keeps what belongs "
@@ -302,7 +304,7 @@ class Assignments final : public Experiment {
             "is what it receives, in the colour of the sender."};
     MarkdownTable table({"graph", "method", "ms", "traffic kept on a device"});
     std::vector<GraphRatio> kept;
-    for (const std::string& graph : lab.scale().pictured) {
+    for (const std::string& graph : context.scale().pictured) {
       for (std::size_t i = 0; i < std::size(kAssignmentMethods); ++i) {
         const Key key{graph, kAssignmentMethods[i]};
         table.add({i == 0 ? graph : "", kAssignmentTitles[i],
@@ -311,7 +313,7 @@ class Assignments final : public Experiment {
       }
       kept.push_back(
           {graph, results.ratio({graph, kDopplerSim}, {graph, kAssignmentMethods[0]}, kKeptShare)});
-      add_pictures(lab, results, graph, section);
+      add_pictures(context, results, graph, section);
     }
     section.tables = table.text();
     section.findings.push_back(more_is_better(
@@ -321,9 +323,9 @@ class Assignments final : public Experiment {
   }
 
  private:
-  static void add_pictures(const Lab& lab, const Results& results, const std::string& graph,
-                           Section& section) {
-    const cost::Problem& problem = *lab.problem(kFourDevices, graph);
+  static void add_pictures(const ReproductionContext& context, const Results& results,
+                           const std::string& graph, Section& section) {
+    const cost::Problem& problem = *context.problem(kFourDevices, graph);
     // Panels point into these.
     std::vector<schedule::Placement> placements;
     std::vector<schedule::Timeline> timelines;

@@ -54,48 +54,49 @@ class FidelityExperiment final : public Experiment {
   bool timed() const override { return true; }
   bool alone() const override { return true; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"engine", "graph"},
             .numbers = {kError, kLargest, kBias, kSpearman, kKendall, kPairs, kNoise},
             .series = {kPredicted, kMeasured}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const std::string& graph : lab.scale().graphs) {
-      add_seeds(cells, lab, {kOtherCosts, graph}, 0.5);
+    for (const std::string& graph : context.scale().graphs) {
+      add_seeds(cells, context, {kOtherCosts, graph}, 0.5);
     }
-    const double runs = lab.scale().placements * lab.scale().rounds;
-    for (const std::string& graph : lab.scale().core_graphs) {
+    const double runs = context.scale().placements * context.scale().rounds;
+    for (const std::string& graph : context.scale().core_graphs) {
       cells.push_back({{kWallClock, graph}, 1, 0.2 * runs});
     }
-    for (const std::string& graph : lab.scale().core_graphs) {
-      add_seeds(cells, lab, {kCores, graph}, 0.2 * runs);
+    for (const std::string& graph : context.scale().core_graphs) {
+      add_seeds(cells, context, {kCores, graph}, 0.2 * runs);
     }
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
-    const analysis::SampleSettings sample{.placements = lab.scale().placements,
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
+    const analysis::SampleSettings sample{.placements = context.scale().placements,
                                           .max_evaluations = kEvaluations,
                                           .seed = cell.seed,
-                                          .interrupt = lab.interrupt()};
+                                          .interrupt = context.interrupt()};
     if (cell.key[0] == kOtherCosts) {
-      return outcome_of(with_other_costs(lab, lab.problem(kFourDevices, cell.key[1]), sample));
+      return outcome_of(
+          with_other_costs(context, context.problem(kFourDevices, cell.key[1]), sample));
     }
-    analysis::FidelitySettings settings{.sample = sample, .rounds = lab.scale().rounds};
+    analysis::FidelitySettings settings{.sample = sample, .rounds = context.scale().rounds};
     if (cell.key[0] == kWallClock) {
       settings.backend = std::string(exec::kEmulatedBackend);
       settings.time_scale = 1.0;  // in real time: what the engine adds is not hidden
-      return outcome_of(analysis::measure_fidelity(lab.problem(kFourDevices, cell.key[1]),
-                                                   lab.methods(), settings));
+      return outcome_of(analysis::measure_fidelity(context.problem(kFourDevices, cell.key[1]),
+                                                   context.methods(), settings));
     }
     settings.profile = true;
-    return outcome_of(analysis::measure_fidelity(problem_for_cores(lab, cell.key[1], "cpu:2"),
-                                                 lab.methods(), settings));
+    return outcome_of(analysis::measure_fidelity(problem_for_cores(context, cell.key[1], "cpu:2"),
+                                                 context.methods(), settings));
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question =
             "The paper trains in a simulator that \"overestimates\" and never says by how much, "
@@ -111,7 +112,7 @@ class FidelityExperiment final : public Experiment {
             "machine was too busy for its figures to mean anything."};
     MarkdownTable table({"engine", "graph", "median error", "largest", "bias", "Spearman",
                          "Kendall near best", "pairs in order", "noise"});
-    for (const auto& [engine, graphs] : groups(lab)) {
+    for (const auto& [engine, graphs] : groups(context)) {
       for (const std::string& graph : graphs) {
         const Key key{engine, graph};
         const auto percent = [&](const char* number) {
@@ -124,27 +125,29 @@ class FidelityExperiment final : public Experiment {
       section.findings.push_back(finding_of(engine, graphs, results));
     }
     section.tables = table.text();
-    section.pictures.push_back({"fidelity", "Predicted and measured times", picture(lab, results)});
+    section.pictures.push_back(
+        {"fidelity", "Predicted and measured times", picture(context, results)});
     return section;
   }
 
  private:
-  static std::vector<std::pair<std::string, std::vector<std::string>>> groups(const Lab& lab) {
-    return {{kOtherCosts, lab.scale().graphs},
-            {kWallClock, lab.scale().core_graphs},
-            {kCores, lab.scale().core_graphs}};
+  static std::vector<std::pair<std::string, std::vector<std::string>>> groups(
+      const ReproductionContext& context) {
+    return {{kOtherCosts, context.scale().graphs},
+            {kWallClock, context.scale().core_graphs},
+            {kCores, context.scale().core_graphs}};
   }
 
-  static analysis::Fidelity with_other_costs(const Lab& lab,
+  static analysis::Fidelity with_other_costs(const ReproductionContext& context,
                                              const std::shared_ptr<const cost::Problem>& problem,
                                              const analysis::SampleSettings& settings) {
-    const exec::Deviation truth = hidden_truth(*problem, settings.seed);
+    const exec::MachineSkew truth = hidden_truth(*problem, settings.seed);
     std::vector<analysis::FidelityPoint> points;
     for (const analysis::SampledPlacement& sampled :
-         analysis::sample_placements(*problem, lab.methods(), settings)) {
+         analysis::sample_placements(*problem, context.methods(), settings)) {
       analysis::FidelityPoint point{.origin = sampled.origin, .predicted = sampled.predicted};
-      for (int round = 1; round <= std::max(2, lab.scale().rounds); ++round) {
-        point.rounds.push_back(engine_time(lab, problem, sampled.placement, truth,
+      for (int round = 1; round <= std::max(2, context.scale().rounds); ++round) {
+        point.rounds.push_back(engine_time(context, problem, sampled.placement, truth,
                                            settings.seed + 1000u * static_cast<unsigned>(round)));
       }
       points.push_back(std::move(point));
@@ -175,20 +178,21 @@ class FidelityExperiment final : public Experiment {
     return finding;
   }
 
-  static std::string picture(const Lab& lab, const Results& results) {
+  static std::string picture(const ReproductionContext& context, const Results& results) {
     render::Scatter scatter{
-        .x_label = "measured, ms", .y_label = "predicted, ms", .series = lab.scale().graphs};
-    for (const auto& [engine, graphs] : groups(lab)) {
+        .x_label = "measured, ms", .y_label = "predicted, ms", .series = context.scale().graphs};
+    for (const auto& [engine, graphs] : groups(context)) {
       render::ScatterPanel panel{.title = engine};
       for (const std::string& graph : graphs) {
-        const auto found = std::find(lab.scale().graphs.begin(), lab.scale().graphs.end(), graph);
+        const auto found =
+            std::find(context.scale().graphs.begin(), context.scale().graphs.end(), graph);
         const std::vector<double>& predicted = results.first_series({engine, graph}, kPredicted);
         const std::vector<double>& measured = results.first_series({engine, graph}, kMeasured);
         for (std::size_t i = 0; i < predicted.size(); ++i) {
           panel.points.push_back(
               {.x = 1e3 * measured[i],
                .y = 1e3 * predicted[i],
-               .series = static_cast<std::size_t>(found - lab.scale().graphs.begin()),
+               .series = static_cast<std::size_t>(found - context.scale().graphs.begin()),
                .label = graph});
         }
       }

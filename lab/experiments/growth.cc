@@ -40,38 +40,38 @@ class Growth final : public Experiment {
   bool timed() const override { return true; }
   bool alone() const override { return true; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"graph"}, .numbers = {kVertices, kTraining, kPlacing}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const int nodes : lab.scale().growth_nodes) {
-      add_seeds(cells, lab, {kRandom + std::to_string(nodes)}, 3e-4 * nodes);
+    for (const int nodes : context.scale().growth_nodes) {
+      add_seeds(cells, context, {kRandom + std::to_string(nodes)}, 3e-4 * nodes);
     }
-    for (const std::string& graph : lab.scale().graphs) add_seeds(cells, lab, {graph}, 0.1);
+    for (const std::string& graph : context.scale().graphs) add_seeds(cells, context, {graph}, 0.1);
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
     const std::string& name = cell.key.front();
     const auto problem =
         name.starts_with(kRandom)
             ? random_problem(std::stoi(name.substr(std::string_view(kRandom).size())), cell.seed)
-            : lab.problem(kFourDevices, name);
+            : context.problem(kFourDevices, name);
     train::TrainingPlan plan{.episodes = 2 * kTimedEpisodes, .seed = cell.seed};
-    train::Training training(plan, {problem}, lab.methods());
+    train::Training training(plan, {problem}, context.methods());
     while (training.updates() < training.total_updates() / 2) training.update();
     const double began = thread_seconds();
     while (!training.done()) training.update();
     const double trained = thread_seconds();
-    place_with(lab, *problem, train::shipped_policy(), kBestOfSamples, cell.seed);
+    place_with(context, *problem, train::shipped_policy(), kBestOfSamples, cell.seed);
     return {.numbers = {static_cast<double>(problem->node_count()),
                         (trained - began) / static_cast<double>(kTimedEpisodes),
                         thread_seconds() - trained}};
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question = "The paper's claim: training and inference time grow linearly with vertices.",
         .differs =
@@ -88,7 +88,7 @@ class Growth final : public Experiment {
                  text_of(results.mean({key}, kTraining), 1e3),
                  text_of(results.mean({key}, kPlacing), 1e3), theirs});
     };
-    for (const int size : lab.scale().growth_nodes) {
+    for (const int size : context.scale().growth_nodes) {
       const Key key{kRandom + std::to_string(size)};
       add_row(key.front(), "");
       std::size_t kind = 0;
@@ -107,7 +107,7 @@ class Growth final : public Experiment {
         line.y.push_back(1e3 * mean.value);
       }
     }
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       const PublishedTimes* times = published(graph);
       add_row(graph, times ? fmt::format("{:.0f}", 1e3 * times->episode_seconds) : "");
     }

@@ -27,30 +27,31 @@ class Modes final : public Experiment {
   std::string_view name() const override { return "modes"; }
   std::string_view title() const override { return "Work-conserving against synchronous"; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"machine", "graph", "method"}, .numbers = {kWorkConserving, kSynchronous}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
     for (const char* machine : {kFourDevices, kEightDevices}) {
-      for (const std::string& graph : lab.scale().graphs) {
+      for (const std::string& graph : context.scale().graphs) {
         for (const char* method : kModeMethods) {
-          add_seeds(cells, lab, {machine, graph, method}, method == std::string("lns") ? 2.0 : 0.1);
+          add_seeds(cells, context, {machine, graph, method},
+                    method == std::string("lns") ? 2.0 : 0.1);
         }
       }
     }
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
-    const auto& problem = lab.problem(cell.key[0], cell.key[1]);
-    const schedule::Placement placement = place_by(lab, problem, cell.key[2], cell.seed);
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
+    const auto& problem = context.problem(cell.key[0], cell.key[1]);
+    const schedule::Placement placement = place_by(context, problem, cell.key[2], cell.seed);
     return {.numbers = {simulated(*problem, placement),
                         sim::run_synchronous(*problem, placement).makespan}};
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question =
             "The paper's claim: without barriers the same graph runs much faster. Published for "
@@ -71,7 +72,7 @@ class Modes final : public Experiment {
     std::vector<GraphRatio> same, known_ratios;
     for (const std::string machine : {kFourDevices, kEightDevices}) {
       render::BarPanel panel{.title = machine};
-      for (const std::string& graph : lab.scale().graphs) {
+      for (const std::string& graph : context.scale().graphs) {
         const Key key{machine, graph, kEnumerative};
         const Estimate factor = results.ratio_within(key, kSynchronous, kWorkConserving);
         const Estimate wc = best(results, machine, graph, kWorkConserving);
@@ -158,26 +159,26 @@ class Utilisation final : public Experiment {
   std::string_view name() const override { return "utilisation"; }
   std::string_view title() const override { return "Utilisation over time"; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"graph", "method"}, .numbers = {kMean}, .series = {kTimes, kShares}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       for (std::size_t i = 0; i < std::size(kUtilisationMethods); ++i) {
-        add_seeds(cells, lab, {graph, file_name(i)},
+        add_seeds(cells, context, {graph, file_name(i)},
                   kUtilisationMethods[i] == kDopplerSim ? 3.0 : 0.1);
       }
     }
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
-    const auto& problem = lab.problem(kFourDevices, cell.key[0]);
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
+    const auto& problem = context.problem(kFourDevices, cell.key[0]);
     const bool synchronous = cell.key[1] == file_name(0);
     const schedule::Placement placement =
-        place_by(lab, problem, synchronous ? "enumerative" : cell.key[1], cell.seed);
+        place_by(context, problem, synchronous ? "enumerative" : cell.key[1], cell.seed);
     const schedule::Timeline timeline = synchronous ? sim::run_synchronous(*problem, placement)
                                                     : sim::Simulator(*problem).timeline(placement);
     std::vector<double> shares = busy_shares(*problem, timeline), times;
@@ -188,7 +189,7 @@ class Utilisation final : public Experiment {
     return {.numbers = {mean_of(shares).value}, .series = {std::move(times), std::move(shares)}};
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question =
             "The paper's claim: without barriers and with DOPPLER's assignments devices stay busy.",
@@ -205,7 +206,7 @@ class Utilisation final : public Experiment {
         .from_zero = true,
         .columns = 2};
     std::vector<GraphRatio> ratios;
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       std::vector<std::string> row{graph};
       render::LinePanel panel{.title = graph};
       for (std::size_t i = 0; i < std::size(kUtilisationMethods); ++i) {

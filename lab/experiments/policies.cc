@@ -32,27 +32,28 @@ class PolicyExperiment final : public Experiment {
   std::string_view name() const override { return "policies"; }
   std::string_view title() const override { return "Two policies or one"; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"graph", "model"}, .numbers = {kSimulated}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       for (const Variant& variant : kPolicyVariants) {
-        add_seeds(cells, lab, {graph, variant.model}, variant.weight);
+        add_seeds(cells, context, {graph, variant.model}, variant.weight);
       }
     }
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
-    train::TrainingPlan plan = plan_of(lab.scale(), cell.seed);
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
+    train::TrainingPlan plan = plan_of(context.scale(), cell.seed);
     plan.architecture = policy::architecture_named(cell.key[1]);
-    return {.numbers = {train_on(lab, lab.problem(kFourDevices, cell.key[0]), plan).makespan}};
+    return {
+        .numbers = {train_on(context, context.problem(kFourDevices, cell.key[0]), plan).makespan}};
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question =
             "The paper's claim: choosing the next vertex (SEL) and its device (PLC) must both be "
@@ -63,7 +64,7 @@ class PolicyExperiment final : public Experiment {
             "for all ({} of imitation, {} in the simulator). Our policies begin with a preference "
             "for what a list scheduler does and for keeping siblings together, which the paper's "
             "do not.",
-            lab.scale().imitation_episodes, lab.scale().episodes)};
+            context.scale().imitation_episodes, context.scale().episodes)};
     std::vector<std::string> titles{"graph", ""};
     for (const Variant& variant : kPolicyVariants) titles.emplace_back(variant.title);
     MarkdownTable table(titles);
@@ -72,7 +73,7 @@ class PolicyExperiment final : public Experiment {
     for (const Variant& variant : kPolicyVariants) chart.series.emplace_back(variant.title);
     render::BarPanel panel{.title = kFourDevices};
     std::vector<GraphRatio> ratios[4], published_ratios[4];
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       const PublishedTimes* times = published(graph);
       std::vector<std::string> ours{graph, "here"}, theirs{"", "published"};
       render::BarGroup group{.name = graph};
@@ -131,34 +132,34 @@ class Messages final : public Experiment {
   std::string_view title() const override { return "Message passing"; }
   bool timed() const override { return true; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"graph", "messages"}, .numbers = {kSimulated, kSeconds}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const std::string& graph : lab.scale().message_graphs) {
-      const auto nodes = static_cast<double>(lab.problem(kFourDevices, graph)->node_count());
+    for (const std::string& graph : context.scale().message_graphs) {
+      const auto nodes = static_cast<double>(context.problem(kFourDevices, graph)->node_count());
       for (const char* variant : kMessageVariants) {
         // Anew at every step takes time with the square of the nodes.
         const double weight = variant == kEveryStep ? 4e-6 * nodes * nodes : 2e-6 * nodes;
-        add_seeds(cells, lab, {graph, variant},
-                  weight * static_cast<double>(lab.scale().message_episodes));
+        add_seeds(cells, context, {graph, variant},
+                  weight * static_cast<double>(context.scale().message_episodes));
       }
     }
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
-    train::TrainingPlan plan{.episodes = lab.scale().message_episodes, .seed = cell.seed};
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
+    train::TrainingPlan plan{.episodes = context.scale().message_episodes, .seed = cell.seed};
     if (cell.key[1] == kNoMessages) plan.shape.rounds = 0;
     if (cell.key[1] == kEveryStep) plan.architecture = policy::Architecture::kStepwise;
-    const Trained trained = train_on(lab, lab.problem(kFourDevices, cell.key[0]), plan);
+    const Trained trained = train_on(context, context.problem(kFourDevices, cell.key[0]), plan);
     return {.numbers = {trained.makespan,
-                        trained.seconds / static_cast<double>(lab.scale().message_episodes)}};
+                        trained.seconds / static_cast<double>(context.scale().message_episodes)}};
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question = fmt::format(
             "The paper's claim: passing messages once for an episode is enough; doing so at every "
@@ -168,7 +169,7 @@ class Messages final : public Experiment {
             "4xP100, simulated, {} episodes of stage II for each. \"At every step\" also knows "
             "what is placed already. Our cost is CPU time of a whole episode, not of the messages "
             "alone; passing them once serves a whole batch of 16 episodes here.",
-            lab.scale().message_episodes)};
+            context.scale().message_episodes)};
     MarkdownTable table(
         {"graph", "messages", "ms", "CPU ms for an episode", "time / once", "CPU / once"});
     render::BarChart chart{.y_label = "time / once for an episode",
@@ -176,7 +177,7 @@ class Messages final : public Experiment {
                            .line = 1.0};
     render::BarPanel panel{.title = "makespans"};
     std::vector<GraphRatio> gains, costs, none;
-    for (const std::string& graph : lab.scale().message_graphs) {
+    for (const std::string& graph : context.scale().message_graphs) {
       render::BarGroup group{.name = graph};
       for (std::size_t i = 0; i < std::size(kMessageVariants); ++i) {
         const Key key{graph, kMessageVariants[i]}, once{graph, kOnce};

@@ -41,67 +41,67 @@ class StageAblation final : public Experiment {
   std::string_view name() const override { return "stages"; }
   std::string_view title() const override { return "Stages of training"; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"graph", "stages"},
             .numbers = {kSimulated, kEngine},
             .series = {kEpisodesSeen, kCurve}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       for (const Stages& stages : kStages) {
-        if (stages.engine && !lab.online()) continue;
-        add_seeds(cells, lab, {graph, stages.name},
+        if (stages.engine && !context.online()) continue;
+        add_seeds(cells, context, {graph, stages.name},
                   0.5 + stages.imitation + 2.0 * stages.simulation + 5.0 * stages.engine);
       }
     }
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
-    const auto& problem = lab.problem(kFourDevices, cell.key[0]);
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
+    const auto& problem = context.problem(kFourDevices, cell.key[0]);
     const Stages& stages = stages_named(cell.key[1]);
-    const exec::Deviation truth = hidden_truth(*problem, cell.seed);
-    train::TrainingPlan plan = plan_of(lab.scale(), cell.seed);
+    const exec::MachineSkew truth = hidden_truth(*problem, cell.seed);
+    train::TrainingPlan plan = plan_of(context.scale(), cell.seed);
     if (!stages.imitation) plan.imitation_episodes = 0;
     if (!stages.simulation) plan.episodes = 0;
 
     std::vector<double> episodes, curve;
     const auto watch = [&](const train::Training& training) {
-      const std::uint64_t step =
-          std::max<std::uint64_t>(1, (lab.scale().imitation_episodes + lab.scale().episodes) /
-                                         plan.learner.batch / kCurvePoints);
+      const std::uint64_t step = std::max<std::uint64_t>(
+          1, (context.scale().imitation_episodes + context.scale().episodes) / plan.learner.batch /
+                 kCurvePoints);
       if (training.updates() % step != 0 && !training.done()) return;
       episodes.push_back(static_cast<double>(training.updates() * plan.learner.batch));
       const schedule::Placement placement =
-          place_with(lab, *problem, std::make_shared<const policy::Policy>(training.policy()),
+          place_with(context, *problem, std::make_shared<const policy::Policy>(training.policy()),
                      kCurveSamples, cell.seed);
-      curve.push_back(engine_time(lab, problem, placement, truth, cell.seed));
+      curve.push_back(engine_time(context, problem, placement, truth, cell.seed));
     };
-    Trained trained = train_on(lab, problem, plan, {}, watch);
-    if (lab.interrupted()) return {};
+    Trained trained = train_on(context, problem, plan, {}, watch);
+    if (context.interrupted()) return {};
     schedule::Placement last = trained.placement;
     if (stages.engine) {
       const double before = episodes.back();
-      for (const OnlinePoint& point : lab.online()({.problem = problem,
+      for (const OnlinePoint& point : context.online()({.problem = problem,
                                       .truth = truth,
                                       .policy = std::move(trained.policy),
                                       .first = trained.placement,
-                                      .runs = lab.scale().online_runs,
+                                      .runs = context.scale().online_runs,
                                       .seed = cell.seed,
-                                      .interrupt = lab.interrupt()})) {
+                                      .interrupt = context.interrupt()})) {
         episodes.push_back(before + static_cast<double>(point.runs));
-        curve.push_back(engine_time(lab, problem, point.placement, truth, cell.seed));
+        curve.push_back(engine_time(context, problem, point.placement, truth, cell.seed));
         last = point.placement;
       }
     }
-    return {
-        .numbers = {simulated(*problem, last), engine_time(lab, problem, last, truth, cell.seed)},
-        .series = {std::move(episodes), std::move(curve)}};
+    return {.numbers = {simulated(*problem, last),
+                        engine_time(context, problem, last, truth, cell.seed)},
+            .series = {std::move(episodes), std::move(curve)}};
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question =
             "The paper's claim: imitation of the critical-path method (I) makes training in the "
@@ -113,18 +113,18 @@ class StageAblation final : public Experiment {
             "seeds (each with a machine of its own). Stage I begins here with policies that "
             "already "
             "prefer what a list scheduler does, so that there is less to imitate.{}",
-            lab.scale().imitation_episodes, lab.scale().episodes, kCurveSamples,
-            lab.online() ? "" : " Stage III is absent from this build, and so are its rows.")};
+            context.scale().imitation_episodes, context.scale().episodes, kCurveSamples,
+            context.online() ? "" : " Stage III is absent from this build, and so are its rows.")};
     MarkdownTable table({"graph", "stages", "simulated, ms", "on the engine / I+II"});
     render::LineChart chart{.x_label = "episodes", .y_label = "on the engine, ms", .columns = 2};
     for (const Stages& stages : kStages) {
-      if (!stages.engine || lab.online()) chart.series.emplace_back(stages.name);
+      if (!stages.engine || context.online()) chart.series.emplace_back(stages.name);
     }
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       render::LinePanel panel{.title = graph};
       for (std::size_t i = 0; i < std::size(kStages); ++i) {
         const Key key{graph, kStages[i].name};
-        if (kStages[i].engine && !lab.online()) {
+        if (kStages[i].engine && !context.online()) {
           if (kStages[i].imitation && kStages[i].simulation) {
             table.add({"", "all with III", "absent", "absent"});
           }
@@ -141,7 +141,7 @@ class StageAblation final : public Experiment {
     }
     section.tables = "In the end:\n\n" + table.text();
     section.pictures.push_back({"stages", "Learning curves", render::line_chart_svg(chart)});
-    add_findings(lab, results, section);
+    add_findings(context, results, section);
     return section;
   }
 
@@ -160,10 +160,11 @@ class StageAblation final : public Experiment {
     return line;
   }
 
-  static void add_findings(const Lab& lab, const Results& results, Section& section) {
+  static void add_findings(const ReproductionContext& context, const Results& results,
+                           Section& section) {
     const auto ratios = [&](const char* above, const char* below, const char* number) {
       std::vector<GraphRatio> found;
-      for (const std::string& graph : lab.scale().graphs) {
+      for (const std::string& graph : context.scale().graphs) {
         found.push_back({graph, results.ratio({graph, above}, {graph, below}, number)});
       }
       return found;
@@ -183,7 +184,7 @@ class StageAblation final : public Experiment {
     section.findings.push_back(less_is_better(
         "Training on the engine improves on the simulator (I+II+III / I+II, on the engine)",
         ratios_text(published_ratios),
-        lab.online() ? ratios("I+II+III", "I+II", kEngine) : std::vector<GraphRatio>{}));
+        context.online() ? ratios("I+II+III", "I+II", kEngine) : std::vector<GraphRatio>{}));
   }
 };
 

@@ -35,58 +35,59 @@ class GraphTransfer final : public Experiment {
   std::string_view name() const override { return "graph-transfer"; }
   std::string_view title() const override { return "Transfer between graphs"; }
 
-  Columns columns(const Lab& lab) const override {
+  Columns columns(const ReproductionContext& context) const override {
     Columns columns{.keys = {"source"}, .numbers = {}};
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       columns.numbers.push_back(zero_of(graph));
       columns.numbers.push_back(few_of(graph));
     }
     return columns;
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const std::string& source : sources(lab)) add_seeds(cells, lab, {source}, 4.0);
-    add_seeds(cells, lab, {kTrained}, 10.0);
-    add_seeds(cells, lab, {kBaseline}, 25.0);
+    for (const std::string& source : sources(context)) add_seeds(cells, context, {source}, 4.0);
+    add_seeds(cells, context, {kTrained}, 10.0);
+    add_seeds(cells, context, {kBaseline}, 25.0);
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
     const std::string& source = cell.key.front();
     Outcome outcome;
     if (source == kTrained || source == kBaseline) {
-      for (const std::string& graph : lab.scale().graphs) {
-        const auto& problem = lab.problem(kFourDevices, graph);
+      for (const std::string& graph : context.scale().graphs) {
+        const auto& problem = context.problem(kFourDevices, graph);
         double time = cost::kInfinity;
         if (source == kTrained) {
-          time = train_on(lab, problem, plan_of(lab.scale(), cell.seed)).makespan;
+          time = train_on(context, problem, plan_of(context.scale(), cell.seed)).makespan;
         } else {
           for (const char* method : kBaselines) {
-            time = std::min(time, simulated(*problem, place_by(lab, problem, method, cell.seed)));
+            time =
+                std::min(time, simulated(*problem, place_by(context, problem, method, cell.seed)));
           }
         }
         outcome.numbers.insert(outcome.numbers.end(), 2, time);
-        if (lab.interrupted()) return {};
+        if (context.interrupted()) return {};
       }
       return outcome;
     }
-    const auto policy = policy_of(lab, source, cell.seed);
-    for (const std::string& graph : lab.scale().graphs) {
-      const auto& problem = lab.problem(kFourDevices, graph);
-      train::TrainingPlan plan = finetuning_of(lab.scale(), cell.seed);
+    const auto policy = policy_of(context, source, cell.seed);
+    for (const std::string& graph : context.scale().graphs) {
+      const auto& problem = context.problem(kFourDevices, graph);
+      train::TrainingPlan plan = finetuning_of(context.scale(), cell.seed);
       plan.architecture = policy->architecture;
       plan.shape = policy->shape;
       plan.priorities = policy->priorities;
       outcome.numbers.push_back(
-          simulated(*problem, place_with(lab, *problem, policy, kBestOfSamples, cell.seed)));
-      outcome.numbers.push_back(train_on(lab, problem, plan, policy->parameters).makespan);
-      if (lab.interrupted()) return {};
+          simulated(*problem, place_with(context, *problem, policy, kBestOfSamples, cell.seed)));
+      outcome.numbers.push_back(train_on(context, problem, plan, policy->parameters).makespan);
+      if (context.interrupted()) return {};
     }
     return outcome;
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question =
             "The paper's claim: a policy trained on ChainMM or FFNN, with 2000 episodes more on a "
@@ -98,29 +99,29 @@ class GraphTransfer final : public Experiment {
             "begins, with random parameters and the preferences of a list scheduler. The best of "
             "{}, "
             "enumerative and GDP is the baseline.",
-            lab.scale().finetune_episodes, kBestOfSamples, kTrained, kNothing, kBaselines[0])};
-    std::vector<std::string> rows = sources(lab);
+            context.scale().finetune_episodes, kBestOfSamples, kTrained, kNothing, kBaselines[0])};
+    std::vector<std::string> rows = sources(context);
     rows.emplace_back(kBaseline);
     render::HeatMap zero{.title = "without further training",
                          .row_title = "trained on",
                          .column_title = "placed",
                          .rows = rows,
-                         .columns = lab.scale().graphs,
+                         .columns = context.scale().graphs,
                          .values = {},
                          .middle = 1.0,
                          .least = 0.8,
                          .most = 1.5,
                          .digits = 3};
     render::HeatMap few = zero;
-    few.title = fmt::format("after {} episodes there", lab.scale().finetune_episodes);
+    few.title = fmt::format("after {} episodes there", context.scale().finetune_episodes);
     std::vector<std::string> titles{"trained on", ""};
-    for (const std::string& graph : lab.scale().graphs) titles.push_back("on " + graph);
+    for (const std::string& graph : context.scale().graphs) titles.push_back("on " + graph);
     MarkdownTable table(titles);
     for (const std::string& source : rows) {
       std::vector<std::string> zero_row{source, "as it is"}, few_row{"", "few-shot"};
       std::vector<double>& zero_values = zero.values.emplace_back();
       std::vector<double>& few_values = few.values.emplace_back();
-      for (const std::string& graph : lab.scale().graphs) {
+      for (const std::string& graph : context.scale().graphs) {
         const Estimate of_zero = results.ratio({source}, {kTrained}, zero_of(graph));
         const Estimate of_few = results.ratio({source}, {kTrained}, few_of(graph));
         zero_row.push_back(ratio_text(of_zero));
@@ -137,7 +138,7 @@ class GraphTransfer final : public Experiment {
     std::vector<GraphRatio> ratios;
     for (const char* source : {"chainmm", "ffnn"}) {
       for (const char* target : {"llama-block", "llama-layer"}) {
-        if (!has(lab, source) || !has(lab, target)) continue;
+        if (!has(context, source) || !has(context, target)) continue;
         ratios.push_back({fmt::format("{} to {}", source, target),
                           results.ratio({source}, {kBaseline}, few_of(target))});
       }
@@ -150,28 +151,30 @@ class GraphTransfer final : public Experiment {
   }
 
  private:
-  static bool has(const Lab& lab, const std::string& graph) {
-    const auto& graphs = lab.scale().graphs;
+  static bool has(const ReproductionContext& context, const std::string& graph) {
+    const auto& graphs = context.scale().graphs;
     return std::find(graphs.begin(), graphs.end(), graph) != graphs.end();
   }
 
-  static std::vector<std::string> sources(const Lab& lab) {
+  static std::vector<std::string> sources(const ReproductionContext& context) {
     std::vector<std::string> names{kNothing};
-    names.insert(names.end(), lab.scale().graphs.begin(), lab.scale().graphs.end());
+    names.insert(names.end(), context.scale().graphs.begin(), context.scale().graphs.end());
     names.emplace_back(kShipped);
     return names;
   }
 
-  static std::shared_ptr<const policy::Policy> policy_of(const Lab& lab, const std::string& source,
+  static std::shared_ptr<const policy::Policy> policy_of(const ReproductionContext& context,
+                                                         const std::string& source,
                                                          std::uint64_t seed) {
     if (source == kShipped) return train::shipped_policy();
     if (source == kNothing) {
-      const auto& problem = lab.problem(kFourDevices, lab.scale().graphs.front());
-      const train::Training training(plan_of(lab.scale(), seed), {problem}, lab.methods());
+      const auto& problem = context.problem(kFourDevices, context.scale().graphs.front());
+      const train::Training training(plan_of(context.scale(), seed), {problem}, context.methods());
       return std::make_shared<const policy::Policy>(training.policy());
     }
     return std::make_shared<const policy::Policy>(
-        train_on(lab, lab.problem(kFourDevices, source), plan_of(lab.scale(), seed)).policy);
+        train_on(context, context.problem(kFourDevices, source), plan_of(context.scale(), seed))
+            .policy);
   }
 };
 
@@ -198,35 +201,36 @@ class MachineTransfer final : public Experiment {
   std::string_view name() const override { return "machine-transfer"; }
   std::string_view title() const override { return "Transfer between machines"; }
 
-  Columns columns(const Lab&) const override {
+  Columns columns(const ReproductionContext&) const override {
     return {.keys = {"graph"},
             .numbers = {kKeptZero, kKeptFew, kKeptEnumerative, kTimeZero, kTimeFew, kTimeTrained,
                         kTimeEnumerative}};
   }
 
-  std::vector<Cell> cells(const Lab& lab) const override {
+  std::vector<Cell> cells(const ReproductionContext& context) const override {
     std::vector<Cell> cells;
-    for (const std::string& graph : lab.scale().graphs) add_seeds(cells, lab, {graph}, 10.0);
+    for (const std::string& graph : context.scale().graphs)
+      add_seeds(cells, context, {graph}, 10.0);
     return cells;
   }
 
-  Outcome run(const Lab& lab, const Cell& cell) const override {
-    const auto& from = lab.problem(kFourDevices, cell.key.front());
-    const auto& to = lab.problem(kEightDevices, cell.key.front());
+  Outcome run(const ReproductionContext& context, const Cell& cell) const override {
+    const auto& from = context.problem(kFourDevices, cell.key.front());
+    const auto& to = context.problem(kEightDevices, cell.key.front());
     const auto policy = std::make_shared<const policy::Policy>(
-        train_on(lab, from, plan_of(lab.scale(), cell.seed)).policy);
-    const schedule::Placement zero = place_with(lab, *to, policy, kBestOfSamples, cell.seed);
+        train_on(context, from, plan_of(context.scale(), cell.seed)).policy);
+    const schedule::Placement zero = place_with(context, *to, policy, kBestOfSamples, cell.seed);
     const Trained few =
-        train_on(lab, to, finetuning_of(lab.scale(), cell.seed), policy->parameters);
-    const Trained trained = train_on(lab, to, plan_of(lab.scale(), cell.seed));
-    const schedule::Placement enumerative = place_by(lab, to, "enumerative", cell.seed);
+        train_on(context, to, finetuning_of(context.scale(), cell.seed), policy->parameters);
+    const Trained trained = train_on(context, to, plan_of(context.scale(), cell.seed));
+    const schedule::Placement enumerative = place_by(context, to, "enumerative", cell.seed);
     const graph::Graph& graph = to->graph();
     return {.numbers = {kept_share(graph, zero), kept_share(graph, few.placement),
                         kept_share(graph, enumerative), simulated(*to, zero), few.makespan,
                         trained.makespan, simulated(*to, enumerative)}};
   }
 
-  Section show(const Lab& lab, const Results& results) const override {
+  Section show(const ReproductionContext& context, const Results& results) const override {
     Section section{
         .question =
             "The paper's claim: a policy of 4 x P100 keeps most of the traffic on its device when "
@@ -237,7 +241,7 @@ class MachineTransfer final : public Experiment {
             "stay depends on the graph and its split, so the enumerative assignment stands beside "
             "it. {} episodes after the transfer. The paper does not say of which graph its "
             "figures are.",
-            lab.scale().finetune_episodes)};
+            context.scale().finetune_episodes)};
     MarkdownTable shares({"graph", "kept, zero-shot", "kept, few-shot", "kept by enumerative"});
     MarkdownTable times({"graph", "zero-shot", "few-shot", "full training", "enumerative",
                          "few-shot / full training"});
@@ -247,7 +251,7 @@ class MachineTransfer final : public Experiment {
     render::BarPanel panel{.title = "4xP100 to 8xV100"};
     std::vector<GraphRatio> kept;
     std::vector<double> zero_shares, few_shares;
-    for (const std::string& graph : lab.scale().graphs) {
+    for (const std::string& graph : context.scale().graphs) {
       const Key key{graph};
       const auto bar = [&](const char* number, double reference) {
         const Estimate share = results.mean(key, number);

@@ -71,7 +71,7 @@ void expect_obeyed(const Case& made, const schedule::Placement& placement) {
   for (const auto& group : made.demands.colocated) {
     for (const NodeId node : group) EXPECT_EQ(name_of(node), name_of(group.front()));
   }
-  place::FitGauge gauge(*made.problem);
+  place::MemoryFit gauge(*made.problem);
   gauge.fits(placement);
   for (const auto& memory : made.demands.memory) {
     if (!made.problem->memory_can_bind()) continue;

@@ -31,10 +31,10 @@ TEST(EngineCore, RunsLikeTheSimulator) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
     const schedule::Placement placement = test::random_placement(*problem, seed);
-    const Wiring wiring(*problem, placement);
-    const Pace pace(*problem);
+    const TransferPlan wiring(*problem, placement);
+    const DurationModel pace(*problem);
     for (const auto choice : {schedule::Choice::kPriority, schedule::Choice::kFifo}) {
-      Core core(*problem, placement, wiring, {.choice = choice});
+      DispatchQueue core(*problem, placement, wiring, {.choice = choice});
       const schedule::Timeline mine = run_virtually(*problem, placement, wiring, core, pace, seed);
       schedule::Timeline theirs;
       sim::Simulator(*problem).timeline(placement, {.choice = choice}, theirs);
@@ -80,10 +80,10 @@ TEST(EngineCore, RandomRunsObeyTheRules) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
     const schedule::Placement placement = test::random_placement(*problem, seed);
-    const Wiring wiring(*problem, placement);
-    Core core(*problem, placement, wiring, {.choice = schedule::Choice::kRandom});
+    const TransferPlan wiring(*problem, placement);
+    DispatchQueue core(*problem, placement, wiring, {.choice = schedule::Choice::kRandom});
     const schedule::Timeline timeline =
-        run_virtually(*problem, placement, wiring, core, Pace(*problem), seed);
+        run_virtually(*problem, placement, wiring, core, DurationModel(*problem), seed);
     EXPECT_THAT(schedule::check_timeline(*problem, timeline), testing::IsEmpty());
   }
 }
@@ -105,7 +105,7 @@ TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
            static_cast<std::uint64_t>(std::ceil(meter.peak_bytes()[d]))});
     }
     const cost::Problem problem(roomy->shared_graph(), roomy->shared_topology(), options);
-    const Wiring wiring(problem, placement);
+    const TransferPlan wiring(problem, placement);
     StartOrder order;
     try {
       order = find_start_order(problem, placement, wiring);
@@ -113,10 +113,10 @@ TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
       ++refused;
       continue;
     }
-    const Pace pace(problem, {.jitter = 0.5});
+    const DurationModel pace(problem, {.jitter = 0.5});
     for (const auto choice :
          {schedule::Choice::kPriority, schedule::Choice::kFifo, schedule::Choice::kRandom}) {
-      Core core(problem, placement, wiring, {.choice = choice}, &order);
+      DispatchQueue core(problem, placement, wiring, {.choice = choice}, &order);
       const schedule::Timeline timeline =
           run_virtually(problem, placement, wiring, core, pace, seed);
       schedule::MemoryMeter limited_meter(problem);
@@ -128,7 +128,7 @@ TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
       EXPECT_THAT(schedule::check_timeline(problem, timeline,
                                            {.durations = false, .work_conserving = false}),
                   testing::IsEmpty());
-      Core free_core(problem, placement, wiring, {.choice = choice});
+      DispatchQueue free_core(problem, placement, wiring, {.choice = choice});
       const schedule::Timeline unlimited =
           run_virtually(problem, placement, wiring, free_core, pace, seed);
       limited_meter.measure(unlimited);
@@ -147,12 +147,12 @@ TEST(EngineCore, SynchronousRunsAreThoseOfTheSimulator) {
     if (problem->links() == cost::LinkMode::kFree) continue;
     ++compared;
     const schedule::Placement placement = test::random_placement(*problem, seed);
-    const Wiring wiring(*problem, placement);
+    const TransferPlan wiring(*problem, placement);
     for (const auto choice : {schedule::Choice::kPriority, schedule::Choice::kFifo}) {
-      Core core(*problem, placement, wiring,
-                {.choice = choice, .mode = schedule::Mode::kSynchronous});
+      DispatchQueue core(*problem, placement, wiring,
+                         {.choice = choice, .mode = schedule::Mode::kSynchronous});
       const schedule::Timeline mine =
-          run_virtually(*problem, placement, wiring, core, Pace(*problem), seed);
+          run_virtually(*problem, placement, wiring, core, DurationModel(*problem), seed);
       const schedule::Timeline theirs =
           sim::run_synchronous(*problem, placement, 0.0, {.choice = choice});
       ASSERT_EQ(mine.makespan, theirs.makespan);

@@ -207,7 +207,7 @@ std::vector<std::vector<double>> weak_orders(std::size_t count) {
 
 double brute_force_optimum(const cost::Problem& problem) {
   const auto orders = weak_orders(problem.node_count());
-  place::FitGauge gauge(problem);
+  place::MemoryFit gauge(problem);
   std::vector<std::size_t> choice(problem.unit_count(), 0);
   schedule::Placement placement;
   placement.device.resize(problem.node_count());

@@ -16,11 +16,11 @@ class Emulated final : public Backend {
 
   void enter_device_thread(DeviceId) const override {}
   bool devices_have_cores() const override { return false; }
-  const Pace* pace() const override { return &pace_; }
+  const DurationModel* pace() const override { return &pace_; }
   double time_scale() const override { return time_scale_; }
 
  private:
-  Pace pace_;
+  DurationModel pace_;
   double time_scale_;
 };
 

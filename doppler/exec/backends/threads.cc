@@ -35,7 +35,7 @@ class Threads final : public Backend {
     pthread_setaffinity_np(pthread_self(), sizeof own, &own);  // it runs without, too
   }
   bool devices_have_cores() const override { return !cores_.empty(); }
-  const Pace* pace() const override { return nullptr; }
+  const DurationModel* pace() const override { return nullptr; }
   double time_scale() const override { return 1.0; }
 
  private:
@@ -46,7 +46,7 @@ class Threads final : public Backend {
 
 std::unique_ptr<const Backend> make_threads_backend(const cost::Problem& problem,
                                                     const BackendOptions& options) {
-  if (options.deviation != Deviation{} || options.time_scale != 1.0) {
+  if (options.deviation != MachineSkew{} || options.time_scale != 1.0) {
     throw ParameterError("this machine's own devices take the time they take: emulate instead");
   }
   const device::Topology& topology = problem.topology();

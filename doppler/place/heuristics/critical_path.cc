@@ -145,7 +145,7 @@ class Judge {
 
  private:
   std::optional<sim::Simulator> simulator_;
-  std::optional<FitGauge> gauge_;
+  std::optional<MemoryFit> gauge_;
 };
 
 struct Lane {

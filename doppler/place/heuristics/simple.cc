@@ -70,7 +70,7 @@ class Single final : public Placer {
       std::vector<std::pair<double, double>> value(devices.size());
       parallel_for(devices.size(), request.threads, [&](std::size_t i) {
         const Placement placement = all_on(problem, devices[i]);
-        FitGauge gauge(problem);
+        MemoryFit gauge(problem);
         const double excess = gauge.excess_bytes(placement);
         value[i] = {excess, gauge.makespan()};
       });

@@ -58,7 +58,7 @@ class Incumbent {
  private:
   const cost::Problem& problem_;
   sim::Simulator simulator_;
-  std::optional<FitGauge> gauge_;
+  std::optional<MemoryFit> gauge_;
   Placement placement_;
   double makespan_ = kInfinity;
 };

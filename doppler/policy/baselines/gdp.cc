@@ -104,11 +104,11 @@ DOPPLER_GDP_OF(double)
 #undef DOPPLER_GDP_OF
 
 template <class T>
-GdpPlayer<T>::GdpPlayer(const NodeFeatures& nodes, std::span<const NodeId> order)
+GdpSampler<T>::GdpSampler(const NodeFeatures& nodes, std::span<const NodeId> order)
     : order_(order), construction_(nodes), chances_(nodes.problem().device_count()) {}
 
 template <class T>
-void GdpPlayer<T>::find_chances(const GdpPass<T>& pass, std::size_t position) {
+void GdpSampler<T>::find_chances(const GdpPass<T>& pass, std::size_t position) {
   construction_.look(order_[position]);
   const std::span<const T> scores(pass.scores.row(static_cast<Eigen::Index>(position)).data(),
                                   chances_.size());
@@ -116,7 +116,7 @@ void GdpPlayer<T>::find_chances(const GdpPass<T>& pass, std::size_t position) {
 }
 
 template <class T>
-void GdpPlayer<T>::play(const GdpPass<T>& pass, Decoding decoding, Rng& rng, Episode& episode) {
+void GdpSampler<T>::play(const GdpPass<T>& pass, Decoding decoding, Rng& rng, Episode& episode) {
   construction_.begin();
   episode.order.assign(order_.begin(), order_.end());
   episode.device.resize(order_.size());
@@ -130,8 +130,8 @@ void GdpPlayer<T>::play(const GdpPass<T>& pass, Decoding decoding, Rng& rng, Epi
 }
 
 template <class T>
-double GdpPlayer<T>::learn(const GdpPass<T>& pass, const Episode& episode, double stake,
-                           nn::Matrix<T>& d_scores) {
+double GdpSampler<T>::learn(const GdpPass<T>& pass, const Episode& episode, double stake,
+                            nn::Matrix<T>& d_scores) {
   construction_.begin();
   d_scores.resize(pass.scores.rows(), pass.scores.cols());
   LogOfProduct probability;
@@ -149,8 +149,8 @@ double GdpPlayer<T>::learn(const GdpPass<T>& pass, const Episode& episode, doubl
   return probability.log();
 }
 
-template class GdpPlayer<float>;
-template class GdpPlayer<double>;
+template class GdpSampler<float>;
+template class GdpSampler<double>;
 
 namespace {
 
@@ -159,7 +159,7 @@ struct GdpWorkspace final : Workspace {
   std::vector<nn::Matrix<float>> d_scores;  // by slot
 };
 
-class GdpActor final : public Actor {
+class GdpActor final : public BatchRollout {
  public:
   GdpActor(const GdpNetwork& network, const NodeFeatures& nodes)
       : network_(network), nodes_(nodes), order_(list_order(nodes)) {}
@@ -171,7 +171,7 @@ class GdpActor final : public Actor {
     network_.run<float>(parameters, nodes_, order_, work_->pass);
     work_->d_scores.resize(std::max(work_->d_scores.size(), slots));
     while (players_.size() < threads) {
-      players_.push_back(std::make_unique<GdpPlayer<float>>(nodes_, order_));
+      players_.push_back(std::make_unique<GdpSampler<float>>(nodes_, order_));
     }
   }
 
@@ -198,7 +198,7 @@ class GdpActor final : public Actor {
   const std::vector<NodeId> order_;
   std::span<const float> parameters_;
   GdpWorkspace* work_ = nullptr;
-  std::vector<std::unique_ptr<GdpPlayer<float>>> players_;  // by thread
+  std::vector<std::unique_ptr<GdpSampler<float>>> players_;  // by thread
 };
 
 }  // namespace
@@ -207,7 +207,7 @@ std::unique_ptr<Workspace> GdpModel::workspace() const {
   return std::make_unique<GdpWorkspace>();
 }
 
-std::unique_ptr<Actor> GdpModel::actor(const NodeFeatures& nodes) const {
+std::unique_ptr<BatchRollout> GdpModel::actor(const NodeFeatures& nodes) const {
   require_device_count("gdp", network_.shape(), nodes);
   return std::make_unique<GdpActor>(network_, nodes);
 }

@@ -72,10 +72,10 @@ class GdpNetwork {
 
 // Draws a device for one node after the other. One per thread.
 template <class T>
-class GdpPlayer {
+class GdpSampler {
  public:
   // Both must outlive this object; `order` is that of the passes.
-  GdpPlayer(const NodeFeatures& nodes, std::span<const NodeId> order);
+  GdpSampler(const NodeFeatures& nodes, std::span<const NodeId> order);
 
   void play(const GdpPass<T>& pass, Decoding decoding, Rng& rng, Episode& episode);
   // The log probability of the episode's devices, in our order. Gives its derivatives by the scores
@@ -88,7 +88,7 @@ class GdpPlayer {
   void find_chances(const GdpPass<T>& pass, std::size_t position);
 
   std::span<const NodeId> order_;
-  Construction construction_;
+  PartialPlacement construction_;
   std::vector<T> chances_;  // by device
 };
 
@@ -99,7 +99,7 @@ class GdpModel final : public Model {
 
   const nn::ParameterTable& parameters() const override { return network_.parameters(); }
   std::unique_ptr<Workspace> workspace() const override;
-  std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const override;
+  std::unique_ptr<BatchRollout> actor(const NodeFeatures& nodes) const override;
 
  private:
   GdpNetwork network_;

@@ -11,11 +11,11 @@
 namespace doppler::policy {
 
 template <class T>
-JointPlayer<T>::JointPlayer(const Network& network, const NodeFeatures& nodes)
+JointSampler<T>::JointSampler(const Network& network, const NodeFeatures& nodes)
     : network_(network), nodes_(nodes), construction_(nodes, network.shape().without) {}
 
 template <class T>
-void JointPlayer<T>::begin() {
+void JointSampler<T>::begin() {
   construction_.begin();
   shares_.assign(construction_.device_count() * network_.shape().width, T(0));
   candidates_.clear();
@@ -23,13 +23,13 @@ void JointPlayer<T>::begin() {
 }
 
 template <class T>
-void JointPlayer<T>::add_candidates() {
+void JointSampler<T>::add_candidates() {
   const auto added = construction_.new_candidates();
   candidates_.insert(candidates_.end(), added.begin(), added.end());
 }
 
 template <class T>
-void JointPlayer<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded) {
+void JointSampler<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded) {
   const std::size_t devices = layers.devices, pairs = candidates_.size() * devices;
   features_.resize(pairs * kChoiceFeatures);
   hidden_.resize(pairs * layers.width);
@@ -51,7 +51,7 @@ void JointPlayer<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& enco
 }
 
 template <class T>
-void JointPlayer<T>::put(const Encoded<T>& encoded, std::size_t i, DeviceId device) {
+void JointSampler<T>::put(const Encoded<T>& encoded, std::size_t i, DeviceId device) {
   const std::size_t width = network_.shape().width;
   const NodeId node(candidates_[i]);
   candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -64,8 +64,8 @@ void JointPlayer<T>::put(const Encoded<T>& encoded, std::size_t i, DeviceId devi
 }
 
 template <class T>
-void JointPlayer<T>::play(std::span<const T> parameters, const Encoded<T>& encoded,
-                          Decoding decoding, Rng& rng, Episode& episode) {
+void JointSampler<T>::play(std::span<const T> parameters, const Encoded<T>& encoded,
+                           Decoding decoding, Rng& rng, Episode& episode) {
   const std::size_t devices = construction_.device_count();
   const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
   begin();
@@ -85,8 +85,9 @@ void JointPlayer<T>::play(std::span<const T> parameters, const Encoded<T>& encod
 // What a choice gains through the sum of what lies on a device is, for a node on it, all that comes
 // after: the total in the end less what there was when it was placed.
 template <class T>
-double JointPlayer<T>::learn(std::span<const T> parameters, const Encoded<T>& encoded,
-                             const Episode& episode, double stake, EpisodeGradients<T>& gradients) {
+double JointSampler<T>::learn(std::span<const T> parameters, const Encoded<T>& encoded,
+                              const Episode& episode, double stake,
+                              EpisodeGradients<T>& gradients) {
   DOPPLER_CHECK(episode.order.size() == nodes_.node_count());
   const std::size_t devices = construction_.device_count(), width = network_.shape().width;
   const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
@@ -129,8 +130,8 @@ double JointPlayer<T>::learn(std::span<const T> parameters, const Encoded<T>& en
   return probability.log();
 }
 
-template class JointPlayer<float>;
-template class JointPlayer<double>;
+template class JointSampler<float>;
+template class JointSampler<double>;
 
 namespace {
 
@@ -139,7 +140,7 @@ struct JointWorkspace final : Workspace {
   std::vector<EpisodeGradients<float>> slots;
 };
 
-class JointActor final : public Actor {
+class JointActor final : public BatchRollout {
  public:
   JointActor(const Network& network, const NodeFeatures& nodes)
       : network_(network), nodes_(nodes) {}
@@ -151,7 +152,7 @@ class JointActor final : public Actor {
     network_.encode<float>(parameters, nodes_, work_->encoded);
     work_->slots.resize(std::max(work_->slots.size(), slots));
     while (players_.size() < threads) {
-      players_.push_back(std::make_unique<JointPlayer<float>>(network_, nodes_));
+      players_.push_back(std::make_unique<JointSampler<float>>(network_, nodes_));
     }
   }
 
@@ -178,7 +179,7 @@ class JointActor final : public Actor {
   const NodeFeatures& nodes_;
   std::span<const float> parameters_;
   JointWorkspace* work_ = nullptr;
-  std::vector<std::unique_ptr<JointPlayer<float>>> players_;  // by thread
+  std::vector<std::unique_ptr<JointSampler<float>>> players_;  // by thread
 };
 
 }  // namespace
@@ -187,7 +188,7 @@ std::unique_ptr<Workspace> JointModel::workspace() const {
   return std::make_unique<JointWorkspace>();
 }
 
-std::unique_ptr<Actor> JointModel::actor(const NodeFeatures& nodes) const {
+std::unique_ptr<BatchRollout> JointModel::actor(const NodeFeatures& nodes) const {
   return std::make_unique<JointActor>(network_, nodes);
 }
 

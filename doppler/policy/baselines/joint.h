@@ -18,10 +18,10 @@ namespace doppler::policy {
 
 // One per thread.
 template <class T>
-class JointPlayer {
+class JointSampler {
  public:
   // Both must outlive this object.
-  JointPlayer(const Network& network, const NodeFeatures& nodes);
+  JointSampler(const Network& network, const NodeFeatures& nodes);
 
   void play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding, Rng& rng,
             Episode& episode);
@@ -40,7 +40,7 @@ class JointPlayer {
 
   const Network& network_;
   const NodeFeatures& nodes_;
-  Construction construction_;
+  PartialPlacement construction_;
   std::vector<std::uint32_t> candidates_;
   std::vector<T> shares_, d_shares_;  // by device
   // By candidate and device.
@@ -57,7 +57,7 @@ class JointModel final : public Model {
 
   const nn::ParameterTable& parameters() const override { return network_.parameters(); }
   std::unique_ptr<Workspace> workspace() const override;
-  std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const override;
+  std::unique_ptr<BatchRollout> actor(const NodeFeatures& nodes) const override;
 
  private:
   Network network_;

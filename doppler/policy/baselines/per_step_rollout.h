@@ -25,11 +25,11 @@ struct StepWorkspace final : Workspace {
 
 // A player has play(parameters, decoding, rng, episode) and
 // learn(parameters, episode, stake, gradients), which adds.
-template <class Player>
-class StepActor final : public Actor {
+template <class EpisodeSampler>
+class PerStepRollout final : public BatchRollout {
  public:
-  using MakePlayer = std::function<std::unique_ptr<Player>()>;
-  explicit StepActor(MakePlayer make_player) : make_player_(std::move(make_player)) {}
+  using MakePlayer = std::function<std::unique_ptr<EpisodeSampler>()>;
+  explicit PerStepRollout(MakePlayer make_player) : make_player_(std::move(make_player)) {}
 
   void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
                std::size_t threads) override {
@@ -63,7 +63,7 @@ class StepActor final : public Actor {
   MakePlayer make_player_;
   std::span<const float> parameters_;
   StepWorkspace* work_ = nullptr;
-  std::vector<std::unique_ptr<Player>> players_;  // by thread
+  std::vector<std::unique_ptr<EpisodeSampler>> players_;  // by thread
 };
 
 // What models have in common that have one output for each device, and so are for one number of

@@ -114,7 +114,7 @@ DOPPLER_PLACETO_OF(double)
 #undef DOPPLER_PLACETO_OF
 
 template <class T>
-PlacetoPlayer<T>::PlacetoPlayer(const PlacetoNetwork& network, const NodeFeatures& nodes)
+PlacetoSampler<T>::PlacetoSampler(const PlacetoNetwork& network, const NodeFeatures& nodes)
     : network_(network),
       nodes_(nodes),
       order_(list_order(nodes)),
@@ -122,14 +122,14 @@ PlacetoPlayer<T>::PlacetoPlayer(const PlacetoNetwork& network, const NodeFeature
       chances_(nodes.problem().device_count()) {}
 
 template <class T>
-void PlacetoPlayer<T>::begin() {
+void PlacetoSampler<T>::begin() {
   construction_.begin();
   step_.raw.setZero(static_cast<Eigen::Index>(nodes_.node_count()), network_.columns());
   step_.raw.leftCols(kNodeFeatures) = nodes_.values().template cast<T>();
 }
 
 template <class T>
-void PlacetoPlayer<T>::score(std::span<const T> parameters, NodeId node) {
+void PlacetoSampler<T>::score(std::span<const T> parameters, NodeId node) {
   step_.raw(static_cast<Eigen::Index>(node.index()), network_.current_column()) = T(1);
   find_kin(nodes_, node, step_.kin);
   network_.run(parameters, nodes_, step_);
@@ -139,7 +139,7 @@ void PlacetoPlayer<T>::score(std::span<const T> parameters, NodeId node) {
 }
 
 template <class T>
-void PlacetoPlayer<T>::put(NodeId node, DeviceId device) {
+void PlacetoSampler<T>::put(NodeId node, DeviceId device) {
   const auto row = static_cast<Eigen::Index>(node.index());
   step_.raw(row, network_.current_column()) = T(0);
   step_.raw(row, network_.placed_column()) = T(1);
@@ -148,8 +148,8 @@ void PlacetoPlayer<T>::put(NodeId node, DeviceId device) {
 }
 
 template <class T>
-void PlacetoPlayer<T>::play(std::span<const T> parameters, Decoding decoding, Rng& rng,
-                            Episode& episode) {
+void PlacetoSampler<T>::play(std::span<const T> parameters, Decoding decoding, Rng& rng,
+                             Episode& episode) {
   begin();
   episode.order = order_;
   episode.device.resize(order_.size());
@@ -163,8 +163,8 @@ void PlacetoPlayer<T>::play(std::span<const T> parameters, Decoding decoding, Rn
 }
 
 template <class T>
-LogProbability PlacetoPlayer<T>::learn(std::span<const T> parameters, const Episode& episode,
-                                       double stake, std::span<T> gradients) {
+LogProbability PlacetoSampler<T>::learn(std::span<const T> parameters, const Episode& episode,
+                                        double stake, std::span<T> gradients) {
   begin();
   LogOfProduct probability;
   nn::Matrix<T> d_scores(1, static_cast<Eigen::Index>(chances_.size()));
@@ -183,18 +183,18 @@ LogProbability PlacetoPlayer<T>::learn(std::span<const T> parameters, const Epis
   return {.plc = probability.log()};
 }
 
-template class PlacetoPlayer<float>;
-template class PlacetoPlayer<double>;
+template class PlacetoSampler<float>;
+template class PlacetoSampler<double>;
 
 std::unique_ptr<Workspace> PlacetoModel::workspace() const {
   return std::make_unique<StepWorkspace>();
 }
 
-std::unique_ptr<Actor> PlacetoModel::actor(const NodeFeatures& nodes) const {
+std::unique_ptr<BatchRollout> PlacetoModel::actor(const NodeFeatures& nodes) const {
   require_device_count("placeto", network_.shape(), nodes);
-  using Player = PlacetoPlayer<float>;
-  return std::make_unique<StepActor<Player>>(
-      [this, &nodes] { return std::make_unique<Player>(network_, nodes); });
+  using EpisodeSampler = PlacetoSampler<float>;
+  return std::make_unique<PerStepRollout<EpisodeSampler>>(
+      [this, &nodes] { return std::make_unique<EpisodeSampler>(network_, nodes); });
 }
 
 }  // namespace doppler::policy

@@ -85,10 +85,10 @@ class PlacetoNetwork {
 
 // One per thread.
 template <class T>
-class PlacetoPlayer {
+class PlacetoSampler {
  public:
   // Both must outlive this object.
-  PlacetoPlayer(const PlacetoNetwork& network, const NodeFeatures& nodes);
+  PlacetoSampler(const PlacetoNetwork& network, const NodeFeatures& nodes);
 
   void play(std::span<const T> parameters, Decoding decoding, Rng& rng, Episode& episode);
   // The log probability of the episode's devices, in our order. Adds `stake` times its derivatives
@@ -105,7 +105,7 @@ class PlacetoPlayer {
   const PlacetoNetwork& network_;
   const NodeFeatures& nodes_;
   std::vector<NodeId> order_;
-  Construction construction_;
+  PartialPlacement construction_;
   PlacetoStep<T> step_;
   std::vector<T> chances_;  // by device
 };
@@ -117,7 +117,7 @@ class PlacetoModel final : public Model {
 
   const nn::ParameterTable& parameters() const override { return network_.parameters(); }
   std::unique_ptr<Workspace> workspace() const override;
-  std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const override;
+  std::unique_ptr<BatchRollout> actor(const NodeFeatures& nodes) const override;
 
  private:
   PlacetoNetwork network_;

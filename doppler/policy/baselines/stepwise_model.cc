@@ -10,7 +10,7 @@
 namespace doppler::policy {
 
 template <class T>
-StepwisePlayer<T>::StepwisePlayer(const Network& network, const NodeFeatures& nodes)
+StepwiseSampler<T>::StepwiseSampler(const Network& network, const NodeFeatures& nodes)
     : network_(network), nodes_(nodes), construction_(nodes, network.shape().without) {
   const std::size_t devices = construction_.device_count(), width = network.shape().width;
   features_.resize(devices * kChoiceFeatures);
@@ -24,7 +24,7 @@ StepwisePlayer<T>::StepwisePlayer(const Network& network, const NodeFeatures& no
 }
 
 template <class T>
-void StepwisePlayer<T>::begin() {
+void StepwiseSampler<T>::begin() {
   construction_.begin();
   const auto first = construction_.new_candidates();
   candidates_.assign(first.begin(), first.end());
@@ -33,7 +33,7 @@ void StepwisePlayer<T>::begin() {
 }
 
 template <class T>
-void StepwisePlayer<T>::describe_assignment() {
+void StepwiseSampler<T>::describe_assignment() {
   assignment_.setZero(static_cast<Eigen::Index>(device_.size()), kAssignmentFeatures);
   for (std::size_t v = 0; v < device_.size(); ++v) {
     if (!device_[v].valid()) continue;
@@ -52,7 +52,7 @@ void StepwisePlayer<T>::describe_assignment() {
 }
 
 template <class T>
-void StepwisePlayer<T>::score_candidates(std::span<const T> parameters) {
+void StepwiseSampler<T>::score_candidates(std::span<const T> parameters) {
   describe_assignment();
   network_.encode(parameters, nodes_, assignment_, encoded_);
   candidate_scores_.clear();
@@ -64,7 +64,7 @@ void StepwisePlayer<T>::score_candidates(std::span<const T> parameters) {
 }
 
 template <class T>
-void StepwisePlayer<T>::score_devices(const ChoiceLayers<T>& layers, NodeId node) {
+void StepwiseSampler<T>::score_devices(const ChoiceLayers<T>& layers, NodeId node) {
   std::fill(shares_.begin(), shares_.end(), T(0));
   for (std::size_t v = 0; v < device_.size(); ++v) {
     if (!device_[v].valid()) continue;
@@ -80,7 +80,7 @@ void StepwisePlayer<T>::score_devices(const ChoiceLayers<T>& layers, NodeId node
 }
 
 template <class T>
-void StepwisePlayer<T>::put(std::size_t i, DeviceId device) {
+void StepwiseSampler<T>::put(std::size_t i, DeviceId device) {
   const NodeId node(candidates_[i]);
   const cost::Problem& problem = nodes_.problem();
   candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -94,8 +94,8 @@ void StepwisePlayer<T>::put(std::size_t i, DeviceId device) {
 }
 
 template <class T>
-void StepwisePlayer<T>::play(std::span<const T> parameters, Decoding decoding, Rng& rng,
-                             Episode& episode) {
+void StepwiseSampler<T>::play(std::span<const T> parameters, Decoding decoding, Rng& rng,
+                              Episode& episode) {
   const ChoiceLayers<T> layers =
       network_.choice_layers<T>(parameters, construction_.device_count());
   begin();
@@ -113,8 +113,8 @@ void StepwisePlayer<T>::play(std::span<const T> parameters, Decoding decoding, R
 }
 
 template <class T>
-LogProbability StepwisePlayer<T>::learn(std::span<const T> parameters, const Episode& episode,
-                                        double stake, std::span<T> gradients) {
+LogProbability StepwiseSampler<T>::learn(std::span<const T> parameters, const Episode& episode,
+                                         double stake, std::span<T> gradients) {
   DOPPLER_CHECK(episode.order.size() == nodes_.node_count());
   const std::size_t devices = construction_.device_count(), width = network_.shape().width;
   const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
@@ -159,17 +159,17 @@ LogProbability StepwisePlayer<T>::learn(std::span<const T> parameters, const Epi
   return {.sel = sel.log(), .plc = plc.log()};
 }
 
-template class StepwisePlayer<float>;
-template class StepwisePlayer<double>;
+template class StepwiseSampler<float>;
+template class StepwiseSampler<double>;
 
 std::unique_ptr<Workspace> StepwiseModel::workspace() const {
   return std::make_unique<StepWorkspace>();
 }
 
-std::unique_ptr<Actor> StepwiseModel::actor(const NodeFeatures& nodes) const {
-  using Player = StepwisePlayer<float>;
-  return std::make_unique<StepActor<Player>>(
-      [this, &nodes] { return std::make_unique<Player>(network_, nodes); });
+std::unique_ptr<BatchRollout> StepwiseModel::actor(const NodeFeatures& nodes) const {
+  using EpisodeSampler = StepwiseSampler<float>;
+  return std::make_unique<PerStepRollout<EpisodeSampler>>(
+      [this, &nodes] { return std::make_unique<EpisodeSampler>(network_, nodes); });
 }
 
 }  // namespace doppler::policy

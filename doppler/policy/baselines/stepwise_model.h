@@ -24,10 +24,10 @@ inline constexpr std::size_t kAssignmentFeatures = 3;
 
 // One per thread. The network has kAssignmentFeatures beside those of nodes.
 template <class T>
-class StepwisePlayer {
+class StepwiseSampler {
  public:
   // Both must outlive this object.
-  StepwisePlayer(const Network& network, const NodeFeatures& nodes);
+  StepwiseSampler(const Network& network, const NodeFeatures& nodes);
 
   void play(std::span<const T> parameters, Decoding decoding, Rng& rng, Episode& episode);
   // The log probability of the episode. Adds `stake` times its derivatives to the gradients, with
@@ -47,7 +47,7 @@ class StepwisePlayer {
 
   const Network& network_;
   const NodeFeatures& nodes_;
-  Construction construction_;
+  PartialPlacement construction_;
   std::vector<std::uint32_t> candidates_;
   std::vector<DeviceId> device_;  // by node; invalid: not placed
   std::vector<double> load_;      // by device, against the fair share
@@ -66,7 +66,7 @@ class StepwiseModel final : public Model {
 
   const nn::ParameterTable& parameters() const override { return network_.parameters(); }
   std::unique_ptr<Workspace> workspace() const override;
-  std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const override;
+  std::unique_ptr<BatchRollout> actor(const NodeFeatures& nodes) const override;
 
  private:
   Network network_;

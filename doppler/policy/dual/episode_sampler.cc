@@ -31,7 +31,8 @@ std::size_t ChoiceRecord<T>::bytes(std::size_t steps, std::size_t devices, std::
 }
 
 template <class T>
-Player<T>::Player(const Network& network, const NodeFeatures& nodes, DualDesign design)
+EpisodeSampler<T>::EpisodeSampler(const Network& network, const NodeFeatures& nodes,
+                                  DualDesign design)
     : network_(network),
       nodes_(nodes),
       design_(design),
@@ -46,14 +47,14 @@ Player<T>::Player(const Network& network, const NodeFeatures& nodes, DualDesign 
 }
 
 template <class T>
-void Player<T>::begin() {
+void EpisodeSampler<T>::begin() {
   construction_.begin();
   std::fill(shares_.begin(), shares_.end(), T(0));
 }
 
 template <class T>
-typename Player<T>::Runner Player<T>::runner(const Encoded<T>& encoded, std::uint32_t node,
-                                             double now, Decoding decoding, Rng& rng) const {
+typename EpisodeSampler<T>::ExponentialClock EpisodeSampler<T>::runner(
+    const Encoded<T>& encoded, std::uint32_t node, double now, Decoding decoding, Rng& rng) const {
   if (design_.selection == Chooser::kCriticalPath) return {-nodes_.b_levels()[node], rng(), node};
   double rate = encoded.rates[node];
   if (decoding.selecting == 0.0) return {-rate, 0, node};
@@ -64,7 +65,7 @@ typename Player<T>::Runner Player<T>::runner(const Encoded<T>& encoded, std::uin
 }
 
 template <class T>
-DeviceId Player<T>::first_to_start() const {
+DeviceId EpisodeSampler<T>::first_to_start() const {
   const std::span<const float> starts = construction_.starts();
   const std::span<const std::uint8_t> may_take = construction_.may_take();
   std::size_t first = starts.size();
@@ -75,8 +76,8 @@ DeviceId Player<T>::first_to_start() const {
 }
 
 template <class T>
-void Player<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
-                      ChoiceRecord<T>& record, std::size_t step) {
+void EpisodeSampler<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
+                              ChoiceRecord<T>& record, std::size_t step) {
   construction_.look(node);
   T* features = &record.features[step * layers.devices * kChoiceFeatures];
   std::copy(construction_.features().begin(), construction_.features().end(), features);
@@ -87,7 +88,7 @@ void Player<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, 
 }
 
 template <class T>
-void Player<T>::put(const Encoded<T>& encoded, NodeId node, DeviceId device) {
+void EpisodeSampler<T>::put(const Encoded<T>& encoded, NodeId node, DeviceId device) {
   const std::size_t width = network_.shape().width;
   const T* share = encoded.choice_share.row(static_cast<Eigen::Index>(node.index())).data();
   T* sum = &shares_[device.index() * width];
@@ -101,9 +102,10 @@ void Player<T>::put(const Encoded<T>& encoded, NodeId node, DeviceId device) {
 // the right chance whatever happened before, and a step takes a heap's time rather than a pass over
 // all candidates.
 template <class T>
-void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding,
-                     Rng& rng, Episode& episode, ChoiceRecord<T>* record) {
-  const auto later = [](const Runner& a, const Runner& b) {
+void EpisodeSampler<T>::play(std::span<const T> parameters, const Encoded<T>& encoded,
+                             Decoding decoding, Rng& rng, Episode& episode,
+                             ChoiceRecord<T>* record) {
+  const auto later = [](const ExponentialClock& a, const ExponentialClock& b) {
     if (a.arrival != b.arrival) return a.arrival > b.arrival;
     return a.tie != b.tie ? a.tie > b.tie : a.node > b.node;
   };
@@ -130,7 +132,7 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
     } else {
       std::pop_heap(race_.begin(), race_.end(), later);
     }
-    const Runner first = race_.back();
+    const ExponentialClock first = race_.back();
     race_.pop_back();
     if (explores) std::make_heap(race_.begin(), race_.end(), later);
     now = first.arrival;
@@ -154,8 +156,9 @@ void Player<T>::play(std::span<const T> parameters, const Encoded<T>& encoded, D
 // A node's score gains 1 - exp(score) x (the sum of 1 / (sum of exp(score) over the candidates)
 // over the steps at which it was one of them): two running sums give that for all nodes.
 template <class T>
-LogProbability Player<T>::learn_selection(const Encoded<T>& encoded, const Episode& episode,
-                                          const Stakes& stakes, std::vector<T>& d_scores) {
+LogProbability EpisodeSampler<T>::learn_selection(const Encoded<T>& encoded, const Episode& episode,
+                                                  const LossWeights& stakes,
+                                                  std::vector<T>& d_scores) {
   const cost::Problem& problem = nodes_.problem();
   missing_ = edges_in_;
   LogOfProduct probability;
@@ -193,8 +196,8 @@ LogProbability Player<T>::learn_selection(const Encoded<T>& encoded, const Episo
 }
 
 template <class T>
-double Player<T>::learn_entropy(const Encoded<T>& encoded, double candidates, double stake,
-                                std::vector<T>& d_scores) const {
+double EpisodeSampler<T>::learn_entropy(const Encoded<T>& encoded, double candidates, double stake,
+                                        std::vector<T>& d_scores) const {
   double entropy = 0.0;
   for (const std::uint32_t v : open_) {
     const double chance = encoded.rates[v] / candidates;
@@ -210,10 +213,11 @@ double Player<T>::learn_entropy(const Encoded<T>& encoded, double candidates, do
 // What PLC gains through the sum of what lies on a device is, for a node on it, all that comes
 // after: the total in the end less what there was when it was placed.
 template <class T>
-LogProbability Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Episode& episode,
-                                        std::size_t first, std::size_t end,
-                                        const ChoiceRecord<T>& record, std::size_t recorded,
-                                        const Stakes& stakes, EpisodeGradients<T>& gradients) {
+LogProbability EpisodeSampler<T>::learn_placing(const ChoiceLayers<T>& layers,
+                                                const Episode& episode, std::size_t first,
+                                                std::size_t end, const ChoiceRecord<T>& record,
+                                                std::size_t recorded, const LossWeights& stakes,
+                                                EpisodeGradients<T>& gradients) {
   const std::size_t devices = layers.devices, width = layers.width;
   d_hidden_.resize((end - first) * devices * width);
   LogOfProduct probability;
@@ -251,9 +255,10 @@ LogProbability Player<T>::learn_placing(const ChoiceLayers<T>& layers, const Epi
 }
 
 template <class T>
-LogProbability Player<T>::learn(std::span<const T> parameters, const Encoded<T>& encoded,
-                                const Episode& episode, const Stakes& stakes,
-                                const ChoiceRecord<T>* record, EpisodeGradients<T>& gradients) {
+LogProbability EpisodeSampler<T>::learn(std::span<const T> parameters, const Encoded<T>& encoded,
+                                        const Episode& episode, const LossWeights& stakes,
+                                        const ChoiceRecord<T>* record,
+                                        EpisodeGradients<T>& gradients) {
   const std::size_t steps = episode.order.size(), devices = construction_.device_count();
   DOPPLER_CHECK(steps == nodes_.node_count());
   const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
@@ -291,8 +296,8 @@ LogProbability Player<T>::learn(std::span<const T> parameters, const Encoded<T>&
 
 template struct ChoiceRecord<float>;
 template struct ChoiceRecord<double>;
-template class Player<float>;
-template class Player<double>;
+template class EpisodeSampler<float>;
+template class EpisodeSampler<double>;
 
 namespace {
 
@@ -308,7 +313,7 @@ struct DualWorkspace final : Workspace {
   std::vector<Slot> slots;
 };
 
-class DualActor final : public Actor {
+class DualActor final : public BatchRollout {
  public:
   DualActor(const Network& network, DualDesign design, const NodeFeatures& nodes)
       : network_(network), design_(design), nodes_(nodes) {}
@@ -320,7 +325,7 @@ class DualActor final : public Actor {
     network_.encode<float>(parameters, nodes_, work_->encoded);
     work_->slots.resize(std::max(work_->slots.size(), slots));
     while (players_.size() < threads) {
-      players_.push_back(std::make_unique<Player<float>>(network_, nodes_, design_));
+      players_.push_back(std::make_unique<EpisodeSampler<float>>(network_, nodes_, design_));
     }
     recorded_ = design_.placing == Chooser::kCriticalPath
                     ? 0
@@ -360,8 +365,8 @@ class DualActor final : public Actor {
   const NodeFeatures& nodes_;
   std::span<const float> parameters_;
   DualWorkspace* work_ = nullptr;
-  std::size_t recorded_ = 0;                             // slots that keep records
-  std::vector<std::unique_ptr<Player<float>>> players_;  // by thread
+  std::size_t recorded_ = 0;                                     // slots that keep records
+  std::vector<std::unique_ptr<EpisodeSampler<float>>> players_;  // by thread
 };
 
 }  // namespace
@@ -370,7 +375,7 @@ std::unique_ptr<Workspace> DualModel::workspace() const {
   return std::make_unique<DualWorkspace>();
 }
 
-std::unique_ptr<Actor> DualModel::actor(const NodeFeatures& nodes) const {
+std::unique_ptr<BatchRollout> DualModel::actor(const NodeFeatures& nodes) const {
   return std::make_unique<DualActor>(network_, design_, nodes);
 }
 

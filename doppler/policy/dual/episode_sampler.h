@@ -24,7 +24,7 @@ struct DualDesign {
 };
 
 // How much the two policies' log probabilities and their entropies count.
-struct Stakes {
+struct LossWeights {
   double sel = 1.0, plc = 1.0, entropy = 0.0;
 };
 
@@ -39,10 +39,10 @@ struct ChoiceRecord {
 
 // One per thread. Nothing is allocated after the first episode.
 template <class T>
-class Player {
+class EpisodeSampler {
  public:
   // Both must outlive this object.
-  Player(const Network& network, const NodeFeatures& nodes, DualDesign design = {});
+  EpisodeSampler(const Network& network, const NodeFeatures& nodes, DualDesign design = {});
 
   // `record`: where to keep what learn() needs, or null.
   void play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding, Rng& rng,
@@ -50,19 +50,19 @@ class Player {
   // The log probability of the episode. Adds `stakes` times its derivatives to the gradients, with
   // the opposite sign: those of a loss. Without a record the episode is played again.
   LogProbability learn(std::span<const T> parameters, const Encoded<T>& encoded,
-                       const Episode& episode, const Stakes& stakes, const ChoiceRecord<T>* record,
-                       EpisodeGradients<T>& gradients);
+                       const Episode& episode, const LossWeights& stakes,
+                       const ChoiceRecord<T>* record, EpisodeGradients<T>& gradients);
 
  private:
-  struct Runner {  // in a race in which SEL's next pick is the first to arrive
+  struct ExponentialClock {  // in a race in which SEL's next pick is the first to arrive
     double arrival;
     std::uint64_t tie;
     std::uint32_t node;
   };
 
   void begin();
-  Runner runner(const Encoded<T>& encoded, std::uint32_t node, double now, Decoding decoding,
-                Rng& rng) const;
+  ExponentialClock runner(const Encoded<T>& encoded, std::uint32_t node, double now,
+                          Decoding decoding, Rng& rng) const;
   // PLC's chances for the node, at a step of a record.
   void score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
              ChoiceRecord<T>& record, std::size_t step);
@@ -70,7 +70,7 @@ class Player {
   DeviceId first_to_start() const;
   void put(const Encoded<T>& encoded, NodeId node, DeviceId device);
   LogProbability learn_selection(const Encoded<T>& encoded, const Episode& episode,
-                                 const Stakes& stakes, std::vector<T>& d_scores);
+                                 const LossWeights& stakes, std::vector<T>& d_scores);
   // The entropy of SEL's next pick, from the candidates that are open; adds -stake times its
   // derivatives.
   double learn_entropy(const Encoded<T>& encoded, double candidates, double stake,
@@ -78,15 +78,15 @@ class Player {
   // Of the steps from `first` to before `end`; the first of them is step `recorded` of the record.
   LogProbability learn_placing(const ChoiceLayers<T>& layers, const Episode& episode,
                                std::size_t first, std::size_t end, const ChoiceRecord<T>& record,
-                               std::size_t recorded, const Stakes& stakes,
+                               std::size_t recorded, const LossWeights& stakes,
                                EpisodeGradients<T>& gradients);
 
   const Network& network_;
   const NodeFeatures& nodes_;
   DualDesign design_;
-  Construction construction_;
+  PartialPlacement construction_;
   std::vector<std::uint32_t> edges_in_;  // by node: from other nodes
-  std::vector<Runner> race_;
+  std::vector<ExponentialClock> race_;
   ChoiceRecord<T> scratch_;
   std::vector<T> d_hidden_;             // by step and device
   std::vector<T> scores_;               // by device
@@ -105,7 +105,7 @@ class DualModel final : public Model {
 
   const nn::ParameterTable& parameters() const override { return network_.parameters(); }
   std::unique_ptr<Workspace> workspace() const override;
-  std::unique_ptr<Actor> actor(const NodeFeatures& nodes) const override;
+  std::unique_ptr<BatchRollout> actor(const NodeFeatures& nodes) const override;
 
  private:
   Network network_;

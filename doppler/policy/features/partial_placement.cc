@@ -61,7 +61,7 @@ FeatureSet feature_set(std::span<const std::string> names) {
   return set;
 }
 
-Construction::Construction(const NodeFeatures& nodes, FeatureSet without)
+PartialPlacement::PartialPlacement(const NodeFeatures& nodes, FeatureSet without)
     : nodes_(nodes),
       problem_(nodes.problem()),
       devices_(problem_.device_count()),
@@ -149,7 +149,7 @@ Construction::Construction(const NodeFeatures& nodes, FeatureSet without)
   logs_.resize(devices_ * kLogs);
 }
 
-void Construction::begin() {
+void PartialPlacement::begin() {
   arrival_ = first_arrival_;
   pull_ = first_pull_;
   moved_ = first_moved_;
@@ -180,7 +180,7 @@ void Construction::begin() {
   }
 }
 
-void Construction::look(NodeId node) {
+void PartialPlacement::look(NodeId node) {
   const std::size_t v = node.index();
   const float* arrival = &arrival_[v * devices_];
   const float* pull = &pull_[v * devices_];
@@ -275,7 +275,7 @@ void Construction::look(NodeId node) {
   }
 }
 
-void Construction::place(NodeId node, DeviceId device) {
+void PartialPlacement::place(NodeId node, DeviceId device) {
   const std::size_t v = node.index(), d = device.index();
   const float needed = compute_[v * problem_.column_count() + problem_.column(device)];
   const float end = std::max(free_[d], arrival_[v * devices_ + d]) + needed;
@@ -321,7 +321,7 @@ void Construction::place(NodeId node, DeviceId device) {
   if (problem_.memory_can_bind()) place_in_memory(node, device);
 }
 
-void Construction::bring_near(std::span<const TensorId> tensors, DeviceId device) {
+void PartialPlacement::bring_near(std::span<const TensorId> tensors, DeviceId device) {
   for (const TensorId tensor : tensors) {
     const auto edges = problem_.edges_of(tensor);
     const auto first = static_cast<std::size_t>(edges.data() - problem_.edges().data());
@@ -331,7 +331,7 @@ void Construction::bring_near(std::span<const TensorId> tensors, DeviceId device
   }
 }
 
-void Construction::look_at_memory(NodeId node) {
+void PartialPlacement::look_at_memory(NodeId node) {
   const graph::Graph& graph = problem_.graph();
   double results = 0.0;
   for (const TensorId tensor : graph.outputs(node)) {
@@ -372,7 +372,7 @@ void Construction::look_at_memory(NodeId node) {
   }
 }
 
-void Construction::place_in_memory(NodeId node, DeviceId device) {
+void PartialPlacement::place_in_memory(NodeId node, DeviceId device) {
   const graph::Graph& graph = problem_.graph();
   const std::size_t d = device.index();
   lasting_bytes_[d] += needed_lasting_[d];

@@ -31,11 +31,11 @@ using FeatureSet = std::bitset<kChoiceFeatures>;
 // Throws ParameterError for a name that no feature has.
 FeatureSet feature_set(std::span<const std::string> names);
 
-class Construction {
+class PartialPlacement {
  public:
   // `nodes` must outlive this object. `without`: features that are always zero, to find out what
   // they are worth.
-  explicit Construction(const NodeFeatures& nodes, FeatureSet without = {});
+  explicit PartialPlacement(const NodeFeatures& nodes, FeatureSet without = {});
 
   std::size_t device_count() const { return devices_; }
 

@@ -254,11 +254,11 @@ Work OnlineLearner::work(const StopToken& stop) {
   if (candidate) {
     cleared = scorer.score(*candidate->placement, cost::kInfinity) <= limit;
   } else {
-    const Situation situation{.problem = problem,
-                              .incumbent = *incumbent,
-                              .predicted = predicted,
-                              .seed = mix64(settings_.seed ^ mix64(proposal + 1)),
-                              .stop = stop};
+    const ProposalContext situation{.problem = problem,
+                                    .incumbent = *incumbent,
+                                    .predicted = predicted,
+                                    .seed = mix64(settings_.seed ^ mix64(proposal + 1)),
+                                    .stop = stop};
     std::optional<PolicyProposer::State> before;
     if (policy_) before = policy_->state();
     proposed = find_proposal(situation, proposal, tried);
@@ -300,7 +300,7 @@ Work OnlineLearner::work(const StopToken& stop) {
 // They take turns: by predictions alone search would nearly always win, since it minimises just
 // these, its simulator's errors included.
 std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
-    const Situation& situation, std::uint64_t number, const std::set<std::uint64_t>& tried) {
+    const ProposalContext& situation, std::uint64_t number, const std::set<std::uint64_t>& tried) {
   const double parameters = all_parameter_bytes(*problem_);
   // Nominal times decide whether something may run; what runs is best in many runs with noise.
   place::Scorer nominal(*situation.problem, schedule::Objective::kNominal);

@@ -146,7 +146,7 @@ class OnlineLearner {
   void end_race(Verdict verdict);
   void end_return();
   void drop_candidate();
-  std::optional<Proposal> find_proposal(const Situation& situation, std::uint64_t number,
+  std::optional<Proposal> find_proposal(const ProposalContext& situation, std::uint64_t number,
                                         const std::set<std::uint64_t>& tried);
 
   const std::shared_ptr<const cost::Problem> problem_;

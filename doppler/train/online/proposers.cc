@@ -18,7 +18,7 @@ namespace doppler::train {
 namespace {
 
 // Where to begin: the incumbent, and what list schedulers find with the costs as they are now.
-std::vector<schedule::Placement> starts_of(const Situation& situation) {
+std::vector<schedule::Placement> starts_of(const ProposalContext& situation) {
   std::vector<schedule::Placement> starts{situation.incumbent};
   place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
   for (const auto& method : {place::make_heft(), place::make_enumerative()}) {
@@ -40,7 +40,7 @@ class SearchProposer final : public Proposer {
   explicit SearchProposer(std::uint64_t evaluations) : evaluations_(evaluations) {}
   std::string_view name() const override { return "search"; }
 
-  std::vector<schedule::Placement> propose(const Situation& situation) override {
+  std::vector<schedule::Placement> propose(const ProposalContext& situation) override {
     const cost::Problem& problem = *situation.problem;
     const place::PlaceRequest request{
         .seed = situation.seed, .max_evaluations = evaluations_, .stop = situation.stop};
@@ -66,7 +66,7 @@ class TrafficProposer final : public Proposer {
   explicit TrafficProposer(std::size_t moves) : moves_(moves) {}
   std::string_view name() const override { return "traffic"; }
 
-  std::vector<schedule::Placement> propose(const Situation& situation) override {
+  std::vector<schedule::Placement> propose(const ProposalContext& situation) override {
     const cost::Problem& problem = *situation.problem;
     const double limit = situation.predicted * (1.0 + kTrafficSlack);
     double least = kTrafficShare * transfer_seconds(problem, situation.incumbent);
@@ -107,7 +107,7 @@ class MoveProposer final : public Proposer {
   explicit MoveProposer(std::size_t moves) : moves_(moves) {}
   std::string_view name() const override { return "moves"; }
 
-  std::vector<schedule::Placement> propose(const Situation& situation) override {
+  std::vector<schedule::Placement> propose(const ProposalContext& situation) override {
     place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
     place::Neighborhood neighborhood(*situation.problem);
     Rng rng(situation.seed);
@@ -170,7 +170,7 @@ PolicyProposer::PolicyProposer(const policy::Policy& policy, std::size_t updates
       model_(policy::make_model(policy.architecture, policy.shape)),
       learner_(*model_, {}, policy.parameters) {}
 
-std::vector<schedule::Placement> PolicyProposer::propose(const Situation& situation) {
+std::vector<schedule::Placement> PolicyProposer::propose(const ProposalContext& situation) {
   Task task(situation.problem, *model_, schedule::Objective::kNominal, origin_.priorities);
   // What is in service is where self-imitation begins.
   const policy::Episode served = policy::to_episode(*situation.problem, situation.incumbent);

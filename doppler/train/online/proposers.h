@@ -20,7 +20,7 @@
 namespace doppler::train {
 
 // What is known when a placement to try is asked for.
-struct Situation {
+struct ProposalContext {
   std::shared_ptr<const cost::Problem> problem;  // with costs as the runs so far say
   const schedule::Placement& incumbent;
   double predicted = 0.0;  // the incumbent's time there
@@ -34,7 +34,7 @@ class Proposer {
   virtual ~Proposer() = default;
   virtual std::string_view name() const = 0;
   // Placements that pass check_placement, best first; none where nothing better comes to mind.
-  virtual std::vector<schedule::Placement> propose(const Situation& situation) = 0;
+  virtual std::vector<schedule::Placement> propose(const ProposalContext& situation) = 0;
 };
 
 // Annealing over large neighbourhoods from the incumbent and from what list schedulers find with
@@ -55,7 +55,7 @@ class PolicyProposer final : public Proposer {
   PolicyProposer(const policy::Policy& policy, std::size_t updates, std::size_t samples);
 
   std::string_view name() const override { return "policy"; }
-  std::vector<schedule::Placement> propose(const Situation& situation) override;
+  std::vector<schedule::Placement> propose(const ProposalContext& situation) override;
   // A measured reward: how a placement did against the incumbent. Kept until the next propose().
   void learn(const schedule::Placement& placement, const Advantage& measured);
 

@@ -30,7 +30,7 @@ class ChangingMachine final : public schedule::Measurer {
 
   schedule::Timeline measure(const schedule::Placement& placement, std::uint64_t run) override {
     // Worked out anew where it matters, so that a service that is resumed finds the same machine.
-    exec::Deviation now = deviation_;
+    exec::MachineSkew now = deviation_;
     for (const LaterSlowdown& change : later_) {
       if (run >= change.run) now.device_factors[change.device] = change.factor;
     }
@@ -40,7 +40,7 @@ class ChangingMachine final : public schedule::Measurer {
 
  private:
   exec::VirtualMachine machine_;
-  exec::Deviation deviation_, current_ = deviation_;
+  exec::MachineSkew deviation_, current_ = deviation_;
   std::vector<LaterSlowdown> later_;
 };
 
@@ -51,7 +51,7 @@ void check_settings(const cost::Problem& problem, const MachineSettings& setting
   if (settings.time_scale && (!emulated || virtual_clock)) {
     throw ParameterError("only an emulated machine on the wall clock has a time scale");
   }
-  if (!emulated && settings.deviation != exec::Deviation{}) {
+  if (!emulated && settings.deviation != exec::MachineSkew{}) {
     throw ParameterError("only an emulated machine can be made slower or given jitter");
   }
   if (!virtual_clock && !settings.later.empty()) {

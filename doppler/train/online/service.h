@@ -29,7 +29,7 @@ struct LaterSlowdown {
 struct MachineSettings {
   std::string backend = std::string(exec::kThreadsBackend);
   exec::EngineClock clock = exec::EngineClock::kWall;
-  exec::Deviation deviation = {};                   // emulated: from the problem's costs
+  exec::MachineSkew deviation = {};                 // emulated: from the problem's costs
   std::vector<LaterSlowdown> later = {};            // virtual clock
   std::optional<double> time_scale = std::nullopt;  // see ExecuteSettings
   std::uint64_t seed = 1;                           // of values and jitter

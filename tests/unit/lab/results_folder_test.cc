@@ -21,10 +21,10 @@ class Plain final : public Experiment {
  public:
   std::string_view name() const override { return "plain"; }
   std::string_view title() const override { return "Plain"; }
-  Columns columns(const Lab&) const override { return kColumns; }
-  std::vector<Cell> cells(const Lab&) const override { return kCells; }
-  Outcome run(const Lab&, const Cell&) const override { return {}; }
-  Section show(const Lab&, const Results&) const override { return {}; }
+  Columns columns(const ReproductionContext&) const override { return kColumns; }
+  std::vector<Cell> cells(const ReproductionContext&) const override { return kCells; }
+  Outcome run(const ReproductionContext&, const Cell&) const override { return {}; }
+  Section show(const ReproductionContext&, const Results&) const override { return {}; }
 
   static inline const Columns kColumns{.keys = {"graph"}, .numbers = {"x", "y"}, .series = {"s"}};
   static inline const std::vector<Cell> kCells{{{"a"}, 1}, {{"a"}, 2}, {{"b"}, 1}};

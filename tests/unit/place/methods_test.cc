@@ -87,7 +87,7 @@ TEST(Methods, FitInMemoryOrSaySo) {
                                                  .memory_bytes = bytes},
                                                 seed);
       ASSERT_TRUE(problem->memory_can_bind());
-      FitGauge gauge(*problem);
+      MemoryFit gauge(*problem);
       for (const Placer* placer : methods.all()) {
         SCOPED_TRACE(testing::Message() << placer->name() << ", seed " << seed << ", " << bytes);
         try {

@@ -111,7 +111,7 @@ TEST(ParameterPacking, MakesTightPlacementsFeasible) {
     const schedule::Placement together{std::vector<DeviceId>(bytes.size(), DeviceId(0)),
                                        std::vector<double>(bytes.size(), 0.0)};
     const schedule::Placement feasible = make_feasible(*problem, together, seed);
-    EXPECT_TRUE(FitGauge(*problem).fits(feasible));
+    EXPECT_TRUE(MemoryFit(*problem).fits(feasible));
   }
 }
 

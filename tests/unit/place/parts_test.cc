@@ -182,7 +182,7 @@ TEST(MakeFeasible, MovesWhatDoesNotFit) {
     const auto tight = problem(15);
     const schedule::Placement repaired = make_feasible(*tight, both, 1);
     EXPECT_NE(repaired.device[0], repaired.device[1]);
-    EXPECT_TRUE(FitGauge(*tight).fits(repaired));
+    EXPECT_TRUE(MemoryFit(*tight).fits(repaired));
   }
   {
     const auto roomy = problem(20);

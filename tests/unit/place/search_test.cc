@@ -153,7 +153,7 @@ TEST(Search, KeepsWithinMemory) {
     try {
       const PlaceResult found =
           make_auto()->place(*problem, {.seed = seed, .max_evaluations = 2000});
-      EXPECT_TRUE(FitGauge(*problem).fits(found.placement)) << "seed " << seed;
+      EXPECT_TRUE(MemoryFit(*problem).fits(found.placement)) << "seed " << seed;
       for (const auto& method : {make_single(), make_heft(), make_enumerative()}) {
         const PlaceResult start = method->place(*problem, {.seed = seed});
         EXPECT_LE(nominal(*problem, found.placement), nominal(*problem, start.placement))

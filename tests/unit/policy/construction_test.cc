@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 
 // make writes 10 bytes that read takes; use needs 8 bytes of a parameter. These are there from the
 // start, so on d0, which has 15, they would be beside the 10, though these are gone by then.
-TEST(Construction, CountsParametersFromTheStart) {
+TEST(PartialPlacement, CountsParametersFromTheStart) {
   graph::GraphBuilder builder;
   const NodeId make = builder.add_node({.name = "make", .time = 1.0});
   const NodeId read = builder.add_node({.name = "read", .time = 1.0});
@@ -30,7 +30,7 @@ TEST(Construction, CountsParametersFromTheStart) {
   builder.constraints().memory = {{"d0", 15}, {"d1", 15}};
   const auto problem = test::uniform_problem(std::move(builder).build(), 2, cost::LinkMode::kFree);
   const NodeFeatures nodes(*problem);
-  Construction construction(nodes);
+  PartialPlacement construction(nodes);
   construction.begin();
   for (const NodeId node : {make, read}) {
     construction.look(node);

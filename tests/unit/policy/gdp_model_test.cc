@@ -20,7 +20,7 @@ TEST(GdpModel, GradientsAreThoseOfFiniteDifferences) {
     const GdpNetwork network({.width = 4, .rounds = seed % 3, .devices = 3});
     const std::vector<NodeId> order = list_order(nodes);
     std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
-    GdpPlayer<double> player(nodes, order);
+    GdpSampler<double> player(nodes, order);
     GdpPass<double> pass;
     network.run<double>(parameters, nodes, order, pass);
     Rng rng(seed);

@@ -13,14 +13,14 @@
 namespace doppler::policy {
 namespace {
 
-TEST(JointPlayer, GradientsAreThoseOfFiniteDifferences) {
+TEST(JointSampler, GradientsAreThoseOfFiniteDifferences) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed, seed);
     const NodeFeatures nodes(*problem);
     const Network network({.width = 4, .rounds = seed % 3});
     std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
-    JointPlayer<double> player(network, nodes);
+    JointSampler<double> player(network, nodes);
     Encoded<double> encoded;
     network.encode<double>(parameters, nodes, encoded);
     Rng rng(seed);
@@ -42,7 +42,7 @@ TEST(JointPlayer, GradientsAreThoseOfFiniteDifferences) {
 
 // Two independent nodes on two devices: eight episodes, whose probabilities sum to 1 and are how
 // often they are played.
-TEST(JointPlayer, PlaysEpisodesAsOftenAsItSays) {
+TEST(JointSampler, PlaysEpisodesAsOftenAsItSays) {
   const auto problem = test::uniform_problem(test::simple_graph({{"a", 1.0}, {"b", 2.0}}, {}, 0.0),
                                              2, cost::LinkMode::kFree);
   const NodeFeatures nodes(*problem);
@@ -50,7 +50,7 @@ TEST(JointPlayer, PlaysEpisodesAsOftenAsItSays) {
   const std::vector<double> parameters = test::random_parameters(network.parameters(), 3);
   Encoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
-  JointPlayer<double> player(network, nodes);
+  JointSampler<double> player(network, nodes);
   constexpr int kEpisodes = 40'000;
   std::map<std::pair<std::vector<NodeId>, std::vector<DeviceId>>, int> seen;
   Rng rng(6);

@@ -19,7 +19,7 @@ TEST(PlacetoModel, GradientsAreThoseOfFiniteDifferences) {
     const NodeFeatures nodes(*problem);
     const PlacetoNetwork network({.width = 4, .rounds = seed % 3, .devices = 3});
     std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
-    PlacetoPlayer<double> player(network, nodes);
+    PlacetoSampler<double> player(network, nodes);
     Rng rng(seed);
     Episode episode;
     player.play(parameters, Decoding::kSample, rng, episode);

@@ -25,7 +25,7 @@ Episode played(const Network& network, const NodeFeatures& nodes,
                const std::vector<double>& parameters, std::uint64_t seed, DualDesign design = {}) {
   Encoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
-  Player<double> player(network, nodes, design);
+  EpisodeSampler<double> player(network, nodes, design);
   Rng rng(seed);
   Episode episode;
   player.play(parameters, encoded, Decoding::kSample, rng, episode);
@@ -34,7 +34,7 @@ Episode played(const Network& network, const NodeFeatures& nodes,
 
 // Both policies as a whole, and each beside the critical path's rule, with respect to every
 // parameter, on problems of all sorts.
-TEST(Player, GradientsAreThoseOfFiniteDifferences) {
+TEST(EpisodeSampler, GradientsAreThoseOfFiniteDifferences) {
   constexpr DualDesign kDesigns[] = {
       {}, {.selection = kCriticalPath}, {}, {.placing = kCriticalPath}};
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
@@ -47,8 +47,8 @@ TEST(Player, GradientsAreThoseOfFiniteDifferences) {
                            .without = seed % 7 == 0 ? FeatureSet(0b1010) : FeatureSet()});
     std::vector<double> parameters = random_parameters(network, seed);
     const Episode episode = played(network, nodes, parameters, seed, design);
-    const Stakes stakes{.sel = 0.7, .plc = -1.3, .entropy = seed % 5 == 0 ? 0.9 : 0.0};
-    Player<double> player(network, nodes, design);
+    const LossWeights stakes{.sel = 0.7, .plc = -1.3, .entropy = seed % 5 == 0 ? 0.9 : 0.0};
+    EpisodeSampler<double> player(network, nodes, design);
     const auto loss = [&](std::vector<double>* gradients) {
       Encoded<double> encoded;
       network.encode<double>(parameters, nodes, encoded);
@@ -66,7 +66,7 @@ TEST(Player, GradientsAreThoseOfFiniteDifferences) {
 }
 
 // Whether an episode was recorded while it was played or is played again makes no difference.
-TEST(Player, LearnsTheSameFromRecordsAsFromEpisodes) {
+TEST(EpisodeSampler, LearnsTheSameFromRecordsAsFromEpisodes) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(seed);
     // Some have more steps than are learnt from together.
@@ -76,7 +76,7 @@ TEST(Player, LearnsTheSameFromRecordsAsFromEpisodes) {
     const std::vector<double> parameters = random_parameters(network, seed);
     Encoded<double> encoded;
     network.encode<double>(parameters, nodes, encoded);
-    Player<double> player(network, nodes);
+    EpisodeSampler<double> player(network, nodes);
     Rng rng(seed);
     Episode episode;
     ChoiceRecord<double> record;
@@ -96,7 +96,7 @@ TEST(Player, LearnsTheSameFromRecordsAsFromEpisodes) {
   }
 }
 
-TEST(Player, PlaysPlacementsThatObeyTheConstraints) {
+TEST(EpisodeSampler, PlaysPlacementsThatObeyTheConstraints) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
@@ -110,7 +110,7 @@ TEST(Player, PlaysPlacementsThatObeyTheConstraints) {
 }
 
 // The critical path's rule picks by b-level, and the device where the node can start first.
-TEST(Player, FollowsTheCriticalPathWhereItIsTold) {
+TEST(EpisodeSampler, FollowsTheCriticalPathWhereItIsTold) {
   // a (3) and b (5) are independent; both feed c.
   const auto problem = test::uniform_problem(
       test::simple_graph({{"a", 3.0}, {"b", 5.0}, {"c", 1.0}}, {{"a", "c"}, {"b", "c"}}, 1.0), 2,
@@ -131,7 +131,7 @@ TEST(Player, FollowsTheCriticalPathWhereItIsTold) {
                             .placing = selection == kLearned ? kCriticalPath : kLearned};
     Encoded<double> encoded;
     network.encode<double>(parameters, nodes, encoded);
-    Player<double> player(network, nodes, design);
+    EpisodeSampler<double> player(network, nodes, design);
     EpisodeGradients<double> gradients;
     gradients.clear(nodes.node_count(), 4);
     const LogProbability log = player.learn(
@@ -143,7 +143,7 @@ TEST(Player, FollowsTheCriticalPathWhereItIsTold) {
 
 // Each order of four independent nodes with scores s has the chance of Plackett and Luce: the
 // product over its steps of exp(s) over the sum of what is left.
-TEST(Player, PicksNodesInProportionToTheirScores) {
+TEST(EpisodeSampler, PicksNodesInProportionToTheirScores) {
   const auto problem = test::uniform_problem(
       test::simple_graph({{"a", 1.0}, {"b", 2.0}, {"c", 3.0}}, {}, 0.0), 1, cost::LinkMode::kFree);
   const NodeFeatures nodes(*problem);
@@ -153,7 +153,7 @@ TEST(Player, PicksNodesInProportionToTheirScores) {
   network.encode<double>(parameters, nodes, encoded);
   encoded.scores = {0.0, 1.0, -0.5};
   for (std::size_t v = 0; v < 3; ++v) encoded.rates[v] = std::exp(encoded.scores[v]);
-  Player<double> player(network, nodes);
+  EpisodeSampler<double> player(network, nodes);
   Rng rng(5);
   std::map<std::vector<NodeId>, int> seen;
   constexpr int kEpisodes = 60'000;
@@ -178,7 +178,7 @@ TEST(Player, PicksNodesInProportionToTheirScores) {
 
 // A slow node, and after it two that are fast: whatever their scores, nothing about SEL's choices
 // in a chain is uncertain, and at a low temperature the faster of the two comes first.
-TEST(Player, CopesWithScoresFarApart) {
+TEST(EpisodeSampler, CopesWithScoresFarApart) {
   const auto problem = test::uniform_problem(
       test::simple_graph({{"slow", 1}, {"fast", 1}, {"faster", 1}, {"after", 1}},
                          {{"slow", "fast"}, {"slow", "faster"}, {"faster", "after"}}, 1.0),
@@ -190,7 +190,7 @@ TEST(Player, CopesWithScoresFarApart) {
   network.encode<double>(parameters, nodes, encoded);
   encoded.scores = {-19.0, 18.0, 19.0, -18.0};
   for (std::size_t v = 0; v < 4; ++v) encoded.rates[v] = std::exp(encoded.scores[v]);
-  Player<double> player(network, nodes);
+  EpisodeSampler<double> player(network, nodes);
   Episode episode;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Rng rng(seed);

@@ -15,7 +15,7 @@ TEST(StepwiseModel, GradientsAreThoseOfFiniteDifferences) {
     const NodeFeatures nodes(*problem);
     const Network network({.width = 4, .rounds = seed % 3}, kAssignmentFeatures);
     std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
-    StepwisePlayer<double> player(network, nodes);
+    StepwiseSampler<double> player(network, nodes);
     Rng rng(seed);
     Episode episode;
     player.play(parameters, Decoding::kSample, rng, episode);

@@ -41,7 +41,7 @@ TEST(Learner, LearnsToNeedLessMemoryWhereNothingFits) {
   const auto greedy_excess = [&] {
     Task fresh(problem, *model, schedule::Objective::kNominal, policy::Priorities::kOrder);
     learner.sample(fresh, 1, 1);
-    return place::FitGauge(*problem).excess_bytes(fresh.placement());
+    return place::MemoryFit(*problem).excess_bytes(fresh.placement());
   };
   EXPECT_GT(greedy_excess(), 30.0);
   int lessons = 0;
@@ -54,7 +54,7 @@ TEST(Learner, LearnsToNeedLessMemoryWhereNothingFits) {
   }
   EXPECT_GT(lessons, 5);  // none where all episodes of a batch lack the same
   EXPECT_EQ(task.best_time(), cost::kInfinity);
-  EXPECT_EQ(place::FitGauge(*problem).excess_bytes(task.placement()), 30.0);
+  EXPECT_EQ(place::MemoryFit(*problem).excess_bytes(task.placement()), 30.0);
   EXPECT_EQ(greedy_excess(), 30.0);
 }
 

@@ -82,7 +82,7 @@ class Checked {
   OnlineLearner learner;
 };
 
-exec::Deviation hidden(const cost::Problem& p) {
+exec::MachineSkew hidden(const cost::Problem& p) {
   return lab::hidden_deviation(p, {}, 5);
 }
 
@@ -151,7 +151,7 @@ TEST(OnlineLearner, IsNotMisledByStragglers) {
   Checked service(p, start, quick());
   Straggling machine(p);
   service.run(machine, 800);
-  const exec::Deviation truth{.jitter = 0.02};
+  const exec::MachineSkew truth{.jitter = 0.02};
   EXPECT_LT(lab::true_mean(p, truth, *service.learner.incumbent(), 100),
             1.01 * lab::true_mean(p, truth, start, 100));
   EXPECT_EQ(service.learner.summary().changes, 0u);
@@ -163,7 +163,7 @@ TEST(OnlineLearner, MovesWorkAwayFromADeviceThatSlowsDown) {
   exec::VirtualMachine machine(p, {.jitter = 0.05}, 1);
   service.run(machine, 300);
   const schedule::Placement before = *service.learner.incumbent();
-  exec::Deviation slow{.jitter = 0.05};
+  exec::MachineSkew slow{.jitter = 0.05};
   slow.device_factors["gpu1"] = 2.0;
   machine.change(slow);
   const std::uint64_t explored = service.learner.summary().explored;

@@ -54,7 +54,7 @@ TEST(Proposers, TrafficIsSavedWhereItCostsNoTime) {
   const double before = simulator.makespan(crossing, cost::kInfinity);
   EXPECT_NEAR(transfer_seconds(*problem, crossing), 2 * (kSteps - 1) * 1e-3, 1e-12);
   const auto proposer = make_traffic_proposer(1000);
-  const Situation situation{
+  const ProposalContext situation{
       .problem = problem, .incumbent = crossing, .predicted = before, .seed = 1};
   const std::vector<schedule::Placement> found = proposer->propose(situation);
   ASSERT_EQ(found.size(), 1u);
@@ -62,7 +62,7 @@ TEST(Proposers, TrafficIsSavedWhereItCostsNoTime) {
   EXPECT_LE(simulator.makespan(found.front(), cost::kInfinity), before);
 
   // From there nothing is left to save.
-  const Situation settled_situation{
+  const ProposalContext settled_situation{
       .problem = problem, .incumbent = found.front(), .predicted = before, .seed = 1};
   EXPECT_TRUE(proposer->propose(settled_situation).empty());
 }
