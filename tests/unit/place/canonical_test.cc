@@ -30,6 +30,8 @@ cost::Problem example(const std::string& name) {
 struct Case {
   const char* name;
   double heft, peft, optimum;  // the first two published where they are the paper's own methods
+
+  friend void PrintTo(const Case& value, std::ostream* out) { *out << value.name; }
 };
 
 class Canonical : public testing::TestWithParam<Case> {};
