@@ -1,4 +1,5 @@
 // dopp place, compare, simulate, devices and methods
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -245,6 +246,29 @@ TEST_F(Place, CompareListsEveryMethodAndSeed) {
     ++results;
   EXPECT_EQ(results, 2u * 2u * 3u);
   for (const char* key : {"\"assignment\"", "\"priority\""}) EXPECT_THAT(json.out, HasSubstr(key));
+}
+
+// Seven units on eight devices, six of them without work: parts get nothing, of which METIS warns
+// on standard output where it can.
+TEST_F(Place, MetisLeavesStandardOutputToTheResult) {
+  std::string tensors = R"({"name": "x"})", nodes = R"({"name": "x", "time": 1, "outputs": ["x"]})";
+  for (int i = 1; i < 7; ++i) {
+    tensors += fmt::format(R"(, {{"name": "y{}"}})", i);
+    nodes += fmt::format(R"(, {{"name": "y{0}", "time": 0, "outputs": ["y{0}"],
+        "inputs": [{{"tensor": "x", "transfer_time": 1}}]}})",
+                         i);
+  }
+  files_.write(
+      "few.json",
+      fmt::format(R"({{"format": "doppler.graph", "version": 1, "tensors": [{}], "nodes": [{}]}})",
+                  tensors, nodes));
+  const Outcome placed = files_.dopp("place few.json --devices uniform:8 --method metis --json");
+  EXPECT_EQ(placed.exit_code, 0) << placed.err;
+  EXPECT_THAT(json_keys(placed.out), IsSupersetOf({"makespan", "assignment"}));
+  const Outcome compared = files_.dopp(
+      "compare few.json --devices uniform:8 --methods metis,heft,auto --evaluations 100 --json");
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_THAT(json_keys(compared.out), ElementsAre("results"));
 }
 
 TEST_F(Place, SimulateAgreesWithPlace) {

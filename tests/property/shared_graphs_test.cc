@@ -40,7 +40,7 @@ TEST(SharedGraphs, ArePlaced) {
                                                         {"reference", ".txt"}}) {
     for (std::string& file : files_below(folder, ending)) files.push_back(std::move(file));
   }
-  if (files.empty()) GTEST_SKIP() << "no folder " << DOPPLER_SHARED_GRAPHS;
+  if (files.empty()) GTEST_SKIP() << "the shared graphs are not here";
   const place::Registry methods = api::default_methods();
   for (const std::string& file : files) {
     SCOPED_TRACE(file);

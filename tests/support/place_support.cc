@@ -4,27 +4,12 @@
 
 #include <algorithm>
 
-#include "doppler/base/file.h"
-#include "doppler/base/json_reader.h"
 #include "doppler/base/rng.h"
 #include "doppler/graph/builder.h"
 #include "doppler/place/feasible.h"
 
 namespace doppler::test {
 namespace {
-
-using Table = std::vector<std::vector<double>>;
-
-Table read_table(JsonReader& reader) {
-  Table table;
-  reader.begin_array();
-  while (reader.next_element()) {
-    table.emplace_back();
-    reader.begin_array();
-    while (reader.next_element()) table.back().push_back(reader.number());
-  }
-  return table;
-}
 
 device::Topology random_topology(const RandomProblemOptions& options, Rng& rng) {
   device::TopologySpec spec;
@@ -135,48 +120,6 @@ graph::Graph random_graph_for(const RandomProblemOptions& options, Rng& rng) {
 }
 
 }  // namespace
-
-std::shared_ptr<const cost::Problem> canonical_problem(const std::string& path) {
-  const std::string text = read_file(path);
-  JsonReader reader(path, text);
-  Table times, edges;
-  reader.begin_object();
-  while (const auto key = reader.next_key()) {
-    if (*key == "comp") {
-      times = read_table(reader);
-    } else if (*key == "edges") {
-      edges = read_table(reader);
-    } else {
-      reader.skip_value();
-    }
-  }
-  device::TopologySpec spec;
-  spec.name = "processors";
-  for (std::uint32_t k = 0; k < times.at(0).size(); ++k) {
-    spec.kinds.push_back({.name = fmt::format("p{}", k)});
-    spec.devices.push_back({.name = fmt::format("d{}", k), .kind = k});
-  }
-  spec.pairwise_links = device::Channel{.name = "link"};
-  spec.given_costs_by_default = true;
-
-  graph::GraphBuilder builder;
-  std::vector<NodeId> nodes;
-  std::vector<TensorId> outputs;
-  for (std::size_t v = 0; v < times.size(); ++v) {
-    graph::NodeSpec node{.name = fmt::format("n{}", v + 1)};
-    for (std::size_t k = 0; k < times[v].size(); ++k) {
-      node.times_by_kind.emplace_back(fmt::format("p{}", k), times[v][k]);
-    }
-    nodes.push_back(builder.add_node(std::move(node)));
-    outputs.push_back(builder.add_output(nodes.back(), std::nullopt));
-  }
-  for (const auto& edge : edges) {
-    builder.connect(outputs.at(static_cast<std::size_t>(edge.at(0))),
-                    nodes.at(static_cast<std::size_t>(edge.at(1))), edge.at(2));
-  }
-  return std::make_shared<cost::Problem>(std::make_shared<graph::Graph>(std::move(builder).build()),
-                                         std::make_shared<device::Topology>(std::move(spec)));
-}
 
 std::shared_ptr<const cost::Problem> random_problem(const RandomProblemOptions& options,
                                                     std::uint64_t seed) {

@@ -3,16 +3,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "doppler/cost/problem.h"
 
 namespace doppler::test {
-
-// A canonical example of the scheduling literature (graphs/canonical/*.json): three processors of
-// different kinds, a transfer time per edge, free links.
-std::shared_ptr<const cost::Problem> canonical_problem(const std::string& path);
 
 enum class Network {
   kPairs,    // a link per pair, given transfer times

@@ -267,8 +267,9 @@ std::vector<OnnxFacts> OnnxReader::run_loop(const OnnxNode& node, const Values& 
     }
     if (!walked) break;
     if (said == nullptr) said = std::make_unique<const OnnxNotes>(notes_);
-    const auto goes_on = given.empty() ? std::nullopt : facts_of(given[0]).data;
-    if (goes_on && !goes_on->empty() && goes_on->front() == 0.0) rounds.count = round + 1.0;
+    const OnnxFacts goes_on = facts_of(given.empty() ? kNone : given[0]);
+    if (goes_on.data && !goes_on.data->empty() && goes_on.data->front() == 0.0)
+      rounds.count = round + 1.0;
   }
   if (walked) {
     walks_rounds_ = false;

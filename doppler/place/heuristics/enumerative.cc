@@ -8,6 +8,8 @@
 // among equals. In a small stage branch and bound then looks through all others, within a number of
 // steps; a larger one, or one that runs out of steps, is improved by swaps. Once the caller asks to
 // stop, the stages that are left stay greedy.
+#include <math.h>  // lgamma_r, which is POSIX's and not in <cmath>
+
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -30,6 +32,12 @@ constexpr std::uint64_t kAllSteps = 10'000'000;
 constexpr std::size_t kAllPairs = 64;     // stages of up to this many nodes try every swap
 constexpr std::size_t kSwapPartners = 8;  // tried per node and pass in larger ones
 constexpr int kMostSwapPasses = 2;
+
+// ln(n!). Not by std::lgamma, which writes the sign to a global that all threads share.
+double log_factorial(std::size_t n) {
+  int sign;
+  return ::lgamma_r(static_cast<double>(n) + 1.0, &sign);
+}
 
 class StagePlacer {
  public:
@@ -126,10 +134,8 @@ class StagePlacer {
 
   // In how many orders the nodes can fill the places that they have now.
   double orders() const {
-    double log_count = std::lgamma(static_cast<double>(items_.size()) + 1.0);
-    for (const std::size_t count : count_) {
-      log_count -= std::lgamma(static_cast<double>(count) + 1.0);
-    }
+    double log_count = log_factorial(items_.size());
+    for (const std::size_t count : count_) log_count -= log_factorial(count);
     return std::exp(log_count);
   }
 

@@ -104,14 +104,25 @@ TEST(OnlineLearner, KeepsItsPromisesAndFindsBetter) {
   EXPECT_LT(after, before);
 }
 
+// 200 runs at a share of 0.01, 0.1 and 0.25 allow 2, 20 and 50 that explore. Nothing is tried in
+// the first ten, but what is not used may be used later: as long as candidates come, one run in two
+// can explore, so that all of it is used by the end. At 0.5 there is nothing to catch up with: the
+// 190 runs after the first ten hold 95 pairs with the incumbent, of which some pass while there is
+// no candidate; 76 are four fifths of them.
 TEST(OnlineLearner, ExploresExactlyAsMuchAsItMay) {
+  struct Budget {
+    double explore;
+    std::uint64_t least, most;
+  };
   const auto p = problem(30);
-  for (const double explore : {0.0, 0.01, 0.1, 0.25, 0.5}) {
-    SCOPED_TRACE(explore);
-    Checked service(p, start_of(*p), quick(explore));
+  for (const Budget& budget :
+       {Budget{0.0, 0, 0}, {0.01, 2, 2}, {0.1, 20, 20}, {0.25, 50, 50}, {0.5, 76, 95}}) {
+    SCOPED_TRACE(budget.explore);
+    Checked service(p, start_of(*p), quick(budget.explore));
     exec::VirtualMachine machine(p, hidden(*p), 1);
     service.run(machine, 200);
-    EXPECT_LE(static_cast<double>(service.learner.summary().explored), 200.0 * explore);
+    EXPECT_GE(service.learner.summary().explored, budget.least);
+    EXPECT_LE(service.learner.summary().explored, budget.most);
   }
 }
 
