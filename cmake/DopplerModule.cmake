@@ -1,15 +1,20 @@
-# doppler_module(NAME [DEPENDS module…] [PRIVATE library…])
+# doppler_module(NAME [DEPENDS module…] [PRIVATE library…] [UNIT_BYTES n])
 #
 # One library target per folder doppler/NAME, alias doppler::NAME, holding every .cc file below it.
 # tools/check_layers.py holds the same dependency table and fails on an include that is not in it.
 function(doppler_module name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "UNIT_BYTES" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc")
   # A module of headers only is an interface library.
   if(sources)
     add_library(doppler_${name} STATIC ${sources})
     set(scope PUBLIC)
     target_link_libraries(doppler_${name} PRIVATE $<BUILD_INTERFACE:doppler_flags> ${ARG_PRIVATE})
+    if(name STREQUAL "base")
+      doppler_unity(doppler_base PRECOMPILE ${DOPPLER_COMMON_HEADERS})
+    else()
+      doppler_unity(doppler_${name} BYTES "${ARG_UNIT_BYTES}" REUSE doppler_base)
+    endif()
   else()
     add_library(doppler_${name} INTERFACE)
     set(scope INTERFACE)

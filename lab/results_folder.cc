@@ -55,7 +55,8 @@ std::string line_of(const Cell& cell, const Outcome& outcome) {
   for (const std::vector<double>& series : outcome.series) {
     line += ",";
     for (std::size_t i = 0; i < series.size(); ++i) {
-      line += (i == 0 ? "" : " ") + number_field(series[i]);
+      if (i > 0) line += ' ';
+      line += number_field(series[i]);
     }
   }
   return line + "\n";
