@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "doppler/nn/matrix.h"
-
 namespace doppler::nn {
-
 namespace {
 
 template <class T>
@@ -19,7 +16,26 @@ std::size_t rows_of(const Matrix<T>& matrix) {
   return static_cast<std::size_t>(matrix.rows());
 }
 
+template <class T>
+using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+
+// Computes the share of each row of `keys` in the mix for one query: softmax of their products.
+template <class T, class Query, class Keys>
+void find_shares(const Query& query, const Keys& keys, T scale, Column<T>& shares) {
+  shares.noalias() = keys * query.transpose();
+  shares *= scale;
+  const T largest = shares.maxCoeff();
+  T sum = T(0);
+  for (T& share : shares) {
+    share = std::exp(share - largest);
+    sum += share;
+  }
+  shares /= sum;
+}
+
 }  // namespace
+
+// Dense.
 
 Dense::Dense(ParameterTable& table, const std::string& name, std::size_t inputs,
              std::size_t outputs, Offset offset, double gain)
@@ -63,31 +79,12 @@ template void Dense::add_gradients(std::span<const float>, const Matrix<float>&,
 template void Dense::add_gradients(std::span<const double>, const Matrix<double>&,
                                    const Matrix<double>&, std::span<double>, Matrix<double>*) const;
 
-namespace {
-
-template <class T>
-using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-
-// How much of each row of `keys` goes into the mix.
-template <class T, class Query, class Keys>
-void find_shares(const Query& query, const Keys& keys, T scale, Column<T>& shares) {
-  shares.noalias() = keys * query.transpose();
-  shares *= scale;
-  const T largest = shares.maxCoeff();
-  T sum = T(0);
-  for (T& share : shares) {
-    share = std::exp(share - largest);
-    sum += share;
-  }
-  shares /= sum;
-}
-
-}  // namespace
+// Attention.
 
 Attention::Attention(ParameterTable& table, const std::string& name, std::size_t width,
                      std::size_t heads, std::size_t segment)
     : heads_(static_cast<Eigen::Index>(heads)),
-      size_(static_cast<Eigen::Index>(width / heads)),
+      head_width_(static_cast<Eigen::Index>(width / heads)),
       segment_(static_cast<Eigen::Index>(segment)),
       query_(table, name + ".query", width, width, Offset::kNone),
       key_(table, name + ".key", width, width, Offset::kNone),
@@ -110,15 +107,15 @@ void Attention::add(std::span<const T> parameters, const Matrix<T>& in, Attentio
   query_.add(parameters, in, trace.queries);
   key_.add(parameters, in, trace.keys);
   value_.add(parameters, in, trace.values);
-  const T scale = T(1) / std::sqrt(static_cast<T>(size_));
+  const T scale = T(1) / std::sqrt(static_cast<T>(head_width_));
   Column<T> shares;
   for (Eigen::Index row = 0; row < rows; ++row) {
     const auto [first, count] = window(row, rows);
-    for (Eigen::Index at = 0; at < heads_ * size_; at += size_) {
-      find_shares<T>(trace.queries.block(row, at, 1, size_),
-                     trace.keys.block(first, at, count, size_), scale, shares);
-      trace.mixed.block(row, at, 1, size_).noalias() =
-          shares.transpose() * trace.values.block(first, at, count, size_);
+    for (Eigen::Index at = 0; at < heads_ * head_width_; at += head_width_) {
+      find_shares<T>(trace.queries.block(row, at, 1, head_width_),
+                     trace.keys.block(first, at, count, head_width_), scale, shares);
+      trace.mixed.block(row, at, 1, head_width_).noalias() =
+          shares.transpose() * trace.values.block(first, at, count, head_width_);
     }
   }
   result_.add(parameters, trace.mixed, out);
@@ -132,21 +129,21 @@ void Attention::add_gradients(std::span<const T> parameters, const Matrix<T>& in
   Matrix<T> d_mixed = Matrix<T>::Zero(rows, in.cols()), d_queries = d_mixed, d_keys = d_mixed,
             d_values = d_mixed;
   result_.add_gradients(parameters, trace.mixed, d_out, gradients, &d_mixed);
-  const T scale = T(1) / std::sqrt(static_cast<T>(size_));
+  const T scale = T(1) / std::sqrt(static_cast<T>(head_width_));
   Column<T> shares, d_scores;
   for (Eigen::Index row = 0; row < rows; ++row) {
     const auto [first, count] = window(row, rows);
-    for (Eigen::Index at = 0; at < heads_ * size_; at += size_) {
-      const auto query = trace.queries.block(row, at, 1, size_);
-      const auto keys = trace.keys.block(first, at, count, size_);
-      const auto d_mix = d_mixed.block(row, at, 1, size_);
+    for (Eigen::Index at = 0; at < heads_ * head_width_; at += head_width_) {
+      const auto query = trace.queries.block(row, at, 1, head_width_);
+      const auto keys = trace.keys.block(first, at, count, head_width_);
+      const auto d_mix = d_mixed.block(row, at, 1, head_width_);
       find_shares<T>(query, keys, scale, shares);
-      d_values.block(first, at, count, size_).noalias() += shares * d_mix;
-      d_scores.noalias() = trace.values.block(first, at, count, size_) * d_mix.transpose();
+      d_values.block(first, at, count, head_width_).noalias() += shares * d_mix;
+      d_scores.noalias() = trace.values.block(first, at, count, head_width_) * d_mix.transpose();
       const T mean = shares.dot(d_scores);
       d_scores = scale * shares.array() * (d_scores.array() - mean);
-      d_queries.block(row, at, 1, size_).noalias() += d_scores.transpose() * keys;
-      d_keys.block(first, at, count, size_).noalias() += d_scores * query;
+      d_queries.block(row, at, 1, head_width_).noalias() += d_scores.transpose() * keys;
+      d_keys.block(first, at, count, head_width_).noalias() += d_scores * query;
     }
   }
   query_.add_gradients(parameters, in, d_queries, gradients, &d_in);

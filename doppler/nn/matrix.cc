@@ -1,12 +1,15 @@
 #include "doppler/nn/matrix.h"
 
-namespace doppler::nn {
+#include "doppler/nn/wide_loops.h"
 
+namespace doppler::nn {
 namespace {
 
-constexpr std::size_t kTogether = 4;  // rows that share what is read of `right`
+// Rows that are computed together, so that each number of `right` is read once for all of them.
+constexpr std::size_t kRowsTogether = 4;
 
-// A block of the result that stays in registers while the inner index runs.
+// Adds to a block of Rows rows and Lanes lanes of the result, which stays in registers while the
+// inner index runs.
 template <std::size_t Rows, std::size_t Lanes, class T>
 [[gnu::always_inline]] inline void add_block(std::size_t inner, std::size_t columns,
                                              Strided<T> left, const T* right, T* out) {
@@ -51,10 +54,10 @@ template <std::size_t Rows, class T>
 template <class T>
 [[gnu::always_inline]] inline void add_all(std::size_t rows, std::size_t inner, std::size_t columns,
                                            Strided<T> left, const T* right, T* out) {
-  for (; rows >= kTogether; rows -= kTogether) {
-    add_rows<kTogether>(inner, columns, left, right, out);
-    left.data += kTogether * left.row_step;
-    out += kTogether * columns;
+  for (; rows >= kRowsTogether; rows -= kRowsTogether) {
+    add_rows<kRowsTogether>(inner, columns, left, right, out);
+    left.data += kRowsTogether * left.row_step;
+    out += kRowsTogether * columns;
   }
   for (; rows > 0; --rows) {
     add_rows<1>(inner, columns, left, right, out);

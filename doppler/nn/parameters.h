@@ -1,36 +1,42 @@
-// The parameters of a network: named blocks in one flat array, so that optimisers, files and
-// threads that add up gradients need not know the layers.
+// The parameters of a network, as named blocks in one flat array, and Adam, which improves them.
+// Optimisers, files and threads that add up gradients see the flat array only and need not know the
+// layers. Nothing here is thread safe unless it is const.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "doppler/base/rng.h"
 
 namespace doppler::nn {
 
+// One matrix of parameters.
 struct ParameterBlock {
   std::string name;
   std::size_t rows = 0, columns = 0;
-  std::size_t offset = 0;  // in the flat array; row after row from there
-  // Standard deviation of the values to begin with.
-  double spread = 0.0;
+  std::size_t offset = 0;  // where it begins in the flat array; row after row from there
+  double spread = 0.0;     // standard deviation of the initial values
 
   std::size_t size() const { return rows * columns; }
 };
 
+// The layout of the flat array.
 class ParameterTable {
  public:
-  // The position of the new block among all. REQUIRES: no other has this name.
+  // Adds a block behind the others and returns its position among the blocks. REQUIRES: no other
+  // block has this name.
   std::size_t add(std::string name, std::size_t rows, std::size_t columns, double spread);
 
   const ParameterBlock& block(std::size_t i) const { return blocks_[i]; }
   std::span<const ParameterBlock> blocks() const { return blocks_; }
-  std::size_t size() const { return size_; }  // of the flat array
+  // Returns the number of parameters of all blocks.
+  std::size_t size() const { return size_; }
 
+  // Returns initial values: normally distributed with each block's spread.
   std::vector<float> random_values(Rng& rng) const;
 
  private:
@@ -38,23 +44,25 @@ class ParameterTable {
   std::size_t size_ = 0;
 };
 
-// Adam (Kingma and Ba, 2015): gradient descent with steps scaled by running moments.
-
-// Everything that a step depends on besides parameters and gradients, for checkpoints.
+// Everything that a step of Adam depends on besides parameters and gradients, for checkpoints.
 struct AdamState {
-  std::vector<float> mean, square;  // by parameter
+  std::vector<float> mean, square;  // by parameter: running means of gradients and their squares
   std::uint64_t steps = 0;
 
   friend bool operator==(const AdamState&, const AdamState&) = default;
 };
 
+// Adam (Kingma and Ba, 2015): gradient descent with steps that are scaled by running moments.
 class Adam {
  public:
+  // Starts for so many parameters.
   explicit Adam(std::size_t parameters)
       : state_{.mean = std::vector<float>(parameters, 0.0f),
                .square = std::vector<float>(parameters, 0.0f)} {}
+  // Goes on from a checkpoint.
   explicit Adam(AdamState state) : state_(std::move(state)) {}
 
+  // Moves the parameters against the gradients. REQUIRES: both are as long as the state.
   void step(std::span<float> parameters, std::span<const float> gradients, double rate);
   const AdamState& state() const { return state_; }
 
@@ -62,7 +70,8 @@ class Adam {
   AdamState state_;
 };
 
-// Scales the gradients down to this Euclidean length where they are longer; what it was.
+// Scales the gradients down to the Euclidean length `longest` if they are longer. Returns the
+// length that they had.
 double clip_length(std::span<float> gradients, double longest);
 
 }  // namespace doppler::nn

@@ -1,111 +1,36 @@
 #include "doppler/policy/policy.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
 #include "doppler/base/text.h"
-#include "doppler/policy/baselines/gdp.h"
-#include "doppler/policy/baselines/joint.h"
-#include "doppler/policy/baselines/placeto.h"
-#include "doppler/policy/baselines/stepwise_model.h"
-#include "doppler/policy/dual/episode_sampler.h"
 
 namespace doppler::policy {
-
-namespace {
-
-struct Entry {
-  Architecture architecture;
-  std::string_view name;
-  bool needs_device_count;
-  std::unique_ptr<Model> (*make)(NetworkShape shape);
-};
-
-template <class M>
-std::unique_ptr<Model> make(NetworkShape shape) {
-  return std::make_unique<M>(shape);
-}
-
-// In the order of the enumerators.
-constexpr Entry kEntries[] = {
-    {Architecture::kDual, "dual", false, make<DualModel>},
-    {Architecture::kSelOnly, "sel-only", false,
-     [](NetworkShape shape) -> std::unique_ptr<Model> {
-       return std::make_unique<DualModel>(shape, DualDesign{.placing = Chooser::kCriticalPath});
-     }},
-    {Architecture::kPlcOnly, "plc-only", false,
-     [](NetworkShape shape) -> std::unique_ptr<Model> {
-       return std::make_unique<DualModel>(shape, DualDesign{.selection = Chooser::kCriticalPath});
-     }},
-    {Architecture::kJoint, "joint", false, make<JointModel>},
-    {Architecture::kStepwise, "stepwise", false, make<StepwiseModel>},
-    {Architecture::kPlaceto, "placeto", true, make<PlacetoModel>},
-    {Architecture::kGdp, "gdp", true, make<GdpModel>},
-};
-
-const Entry& entry_of(Architecture architecture) {
-  const Entry& entry = kEntries[static_cast<std::size_t>(architecture)];
-  DOPPLER_CHECK(entry.architecture == architecture);
-  return entry;
-}
-
-}  // namespace
-
-std::vector<std::string_view> architecture_names() {
-  std::vector<std::string_view> names;
-  for (const Entry& entry : kEntries) names.push_back(entry.name);
-  return names;
-}
-
-std::string_view architecture_name(Architecture architecture) {
-  return entry_of(architecture).name;
-}
-
-Architecture architecture_named(std::string_view name) {
-  for (const Entry& entry : kEntries) {
-    if (entry.name == name) return entry.architecture;
-  }
-  throw ParameterError(
-      fmt::format("unknown model '{}'; there are {}", name, fmt::join(architecture_names(), ", ")));
-}
-
-bool needs_device_count(Architecture architecture) {
-  return entry_of(architecture).needs_device_count;
-}
-
-std::unique_ptr<Model> make_model(Architecture architecture, NetworkShape shape) {
-  const Entry& entry = entry_of(architecture);
-  DOPPLER_CHECK(entry.needs_device_count == (shape.devices > 0));
-  return entry.make(shape);
-}
-
 namespace {
 
 constexpr std::string_view kFormat = "doppler.policy";
 constexpr std::uint64_t kVersion = 1;
-// To be raised where features keep their names but are computed in another way.
+// To be raised if features keep their names but are computed in another way.
 constexpr std::uint64_t kFeatureRevision = 3;
 constexpr std::size_t kMostRounds = 64;
 constexpr std::size_t kMostDevices = 65'536;
 
 struct NamedRange {
   std::string_view name;
-  std::string_view what;
+  std::string_view trait;
   Range Domain::*range;
-  double margin;  // beyond the range that still counts as seen
+  double margin;  // how far beyond the range a value still counts as seen
 };
 constexpr NamedRange kRanges[] = {
-    // Ten times as many are no trouble: bench/quality/policy.py.
+    // Ten times as many nodes are no trouble, as bench/quality/policy.py shows.
     {"log_nodes", "number of nodes", &Domain::log_nodes, 2.5},
     {"log_devices", "number of devices", &Domain::log_devices, 0.7},
     {"traffic", "share of traffic", &Domain::traffic, 0.5},
@@ -113,21 +38,25 @@ constexpr NamedRange kRanges[] = {
     {"device_spread", "spread of device speeds", &Domain::device_spread, 0.7},
 };
 
+// Returns the value of a problem that belongs to one of the ranges.
 double value_of(const NodeFeatures& nodes, Range Domain::*range) {
   const cost::Problem& problem = nodes.problem();
   if (range == &Domain::log_nodes) return std::log(static_cast<double>(nodes.node_count()));
   if (range == &Domain::log_devices) return std::log(static_cast<double>(problem.device_count()));
-  if (range == &Domain::traffic) return nodes.values()(0, kTraffic);
-  if (range == &Domain::parallelism) return nodes.values()(0, kParallelism);
+  if (range == &Domain::traffic) return nodes.values()(0, column_of(NodeFeature::kGraphTraffic));
+  if (range == &Domain::parallelism) return nodes.values()(0, column_of(NodeFeature::kParallelism));
+  DOPPLER_CHECK(range == &Domain::device_spread);
   double spread = 0.0;
   for (std::size_t v = 0; v < nodes.node_count(); ++v) {
-    spread = std::max(
-        spread, static_cast<double>(nodes.values()(static_cast<Eigen::Index>(v), kDeviceSpread)));
+    spread =
+        std::max(spread, static_cast<double>(nodes.values()(
+                             static_cast<Eigen::Index>(v), column_of(NodeFeature::kDeviceSpread))));
   }
   return spread;
 }
 
-// Changes with what the network is fed: parameters for other features mean nothing here.
+// Returns a hash that changes with the features of the network, because parameters for other
+// features mean nothing.
 std::uint64_t feature_hash() {
   Hasher hasher;
   for (std::size_t f = 0; f < kNodeFeatures; ++f) hasher.add_bytes(node_feature_name(f));
@@ -167,12 +96,12 @@ void Domain::include(const NodeFeatures& nodes) {
   empty = false;
 }
 
-std::string Domain::stranger(const NodeFeatures& nodes) const {
+std::string Domain::unfamiliar_traits(const NodeFeatures& nodes) const {
   std::string words;
   if (empty || nodes.node_count() == 0) return words;
   for (const NamedRange& named : kRanges) {
     if ((this->*named.range).contains(value_of(nodes, named.range), named.margin)) continue;
-    words += (words.empty() ? "" : ", ") + std::string(named.what);
+    words += (words.empty() ? "" : ", ") + std::string(named.trait);
   }
   return words;
 }
@@ -219,7 +148,7 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
   policy.shape = {.width = 0, .rounds = 0};
   std::string parameters, sum;
   bool has_features = false;
-  // A name that nobody knows is an error of the file.
+  // Reads a name and finds what it means; an unknown name is an error of the file.
   const auto look_up = [&](const auto& find) {
     try {
       return find(reader.string());

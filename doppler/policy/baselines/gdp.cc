@@ -3,20 +3,66 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "doppler/policy/baselines/per_step_rollout.h"
-#include "doppler/policy/features/choice.h"
+#include "doppler/policy/sampling.h"
 
 namespace doppler::policy {
-
 namespace {
 
 constexpr std::size_t kLayers = 2, kHeads = 4, kSegment = 256;
-constexpr std::size_t kWidening = 2;  // of hidden layers against embeddings
+constexpr std::size_t kWidening = 2;  // width of hidden layers over that of embeddings
+
+struct GdpWorkspace final : Workspace {
+  GdpPass<float> pass;
+  std::vector<nn::Matrix<float>> d_scores;  // by slot
+};
+
+class GdpRollout final : public BatchRollout {
+ public:
+  GdpRollout(const GdpNetwork& network, const NodeFeatures& nodes)
+      : network_(network), nodes_(nodes), order_(list_order(nodes)) {}
+
+  void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
+               std::size_t threads) override {
+    parameters_ = parameters;
+    work_ = static_cast<GdpWorkspace*>(&workspace);
+    network_.run<float>(parameters, nodes_, order_, work_->pass);
+    work_->d_scores.resize(std::max(work_->d_scores.size(), slots));
+    while (samplers_.size() < threads) {
+      samplers_.push_back(std::make_unique<GdpSampler<float>>(nodes_, order_));
+    }
+  }
+
+  void sample(std::size_t thread, std::size_t /*slot*/, const SamplingSettings& settings, Rng& rng,
+              Episode& episode) override {
+    samplers_[thread]->sample(work_->pass, settings, rng, episode);
+  }
+
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode,
+                       EpisodeWeights weights, bool /*sampled*/) override {
+    return {.plc = samplers_[thread]->learn(work_->pass, episode, weights.log_probability,
+                                            work_->d_scores[slot])};
+  }
+
+  void add_gradients(std::size_t slots, std::span<float> gradients) override {
+    for (std::size_t i = 1; i < slots; ++i) work_->d_scores[0] += work_->d_scores[i];
+    network_.add_gradients<float>(parameters_, nodes_, order_, work_->pass, work_->d_scores[0],
+                                  gradients);
+  }
+
+ private:
+  const GdpNetwork& network_;
+  const NodeFeatures& nodes_;
+  const std::vector<NodeId> order_;
+  std::span<const float> parameters_;
+  GdpWorkspace* work_ = nullptr;
+  std::vector<std::unique_ptr<GdpSampler<float>>> samplers_;  // by thread
+};
 
 }  // namespace
+
+// The network.
 
 GdpNetwork::GdpNetwork(NetworkShape shape)
     : shape_(shape),
@@ -70,14 +116,14 @@ template <class T>
 void GdpNetwork::add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
                                std::span<const NodeId> order, const GdpPass<T>& pass,
                                const nn::Matrix<T>& d_scores, std::span<T> gradients) const {
-  // By the output of a layer, then by what goes into it.
+  // Derivatives by the output of a layer, then by its input.
   nn::Matrix<T> d_rows = nn::Matrix<T>::Zero(pass.last.rows(), pass.last.cols());
   score_.add_gradients(parameters, pass.last, d_scores, gradients, &d_rows);
   for (std::size_t l = kLayers; l-- > 0;) {
     const typename GdpPass<T>::Layer& at = pass.layers[l];
     nn::Matrix<T> d_hidden = nn::Matrix<T>::Zero(at.hidden.rows(), at.hidden.cols());
     layers_[l].narrow.add_gradients(parameters, at.hidden, d_rows, gradients, &d_hidden);
-    d_hidden = nn::before_leaky_relu(at.hidden, d_hidden);
+    d_hidden = nn::leaky_relu_gradient(at.hidden, d_hidden);
     layers_[l].widen.add_gradients(parameters, at.attended, d_hidden, gradients, &d_rows);
     const nn::Matrix<T> d_attended = d_rows;
     layers_[l].attention.add_gradients(parameters, at.in, at.attention, d_attended, gradients,
@@ -89,8 +135,8 @@ void GdpNetwork::add_gradients(std::span<const T> parameters, const NodeFeatures
   }
   rounds_.add_gradients(parameters, nodes, pass.rounds, d_embeddings, gradients);
   enter_.add_gradients<T>(parameters, pass.raw,
-                          nn::before_leaky_relu(pass.rounds.embeddings[0], d_embeddings), gradients,
-                          nullptr);
+                          nn::leaky_relu_gradient(pass.rounds.embeddings[0], d_embeddings),
+                          gradients, nullptr);
 }
 
 #define DOPPLER_GDP_OF(T)                                                                         \
@@ -103,36 +149,39 @@ DOPPLER_GDP_OF(float)
 DOPPLER_GDP_OF(double)
 #undef DOPPLER_GDP_OF
 
+// The sampler.
+
 template <class T>
 GdpSampler<T>::GdpSampler(const NodeFeatures& nodes, std::span<const NodeId> order)
-    : order_(order), construction_(nodes), chances_(nodes.problem().device_count()) {}
+    : order_(order), partial_(nodes), chances_(nodes.problem().device_count()) {}
 
 template <class T>
 void GdpSampler<T>::find_chances(const GdpPass<T>& pass, std::size_t position) {
-  construction_.look(order_[position]);
+  partial_.evaluate(order_[position]);
   const std::span<const T> scores(pass.scores.row(static_cast<Eigen::Index>(position)).data(),
                                   chances_.size());
-  softmax<T>(scores, construction_.may_take(), chances_.data());
+  softmax<T>(scores, partial_.may_take(), chances_.data());
 }
 
 template <class T>
-void GdpSampler<T>::play(const GdpPass<T>& pass, Decoding decoding, Rng& rng, Episode& episode) {
-  construction_.begin();
+void GdpSampler<T>::sample(const GdpPass<T>& pass, const SamplingSettings& settings, Rng& rng,
+                           Episode& episode) {
+  partial_.begin();
   episode.order.assign(order_.begin(), order_.end());
   episode.device.resize(order_.size());
   for (std::size_t i = 0; i < order_.size(); ++i) {
     find_chances(pass, i);
     const DeviceId device =
-        DeviceId::of(choose<T>(chances_, decoding.placing, decoding.exploration, rng));
+        DeviceId::of(choose<T>(chances_, settings.device_temperature, settings.exploration, rng));
     episode.device[order_[i].index()] = device;
-    construction_.place(order_[i], device);
+    partial_.place(order_[i], device);
   }
 }
 
 template <class T>
-double GdpSampler<T>::learn(const GdpPass<T>& pass, const Episode& episode, double stake,
+double GdpSampler<T>::learn(const GdpPass<T>& pass, const Episode& episode, double weight,
                             nn::Matrix<T>& d_scores) {
-  construction_.begin();
+  partial_.begin();
   d_scores.resize(pass.scores.rows(), pass.scores.cols());
   LogOfProduct probability;
   for (std::size_t i = 0; i < order_.size(); ++i) {
@@ -142,9 +191,9 @@ double GdpSampler<T>::learn(const GdpPass<T>& pass, const Episode& episode, doub
         static_cast<double>(std::max(chances_[device.index()], std::numeric_limits<T>::min())));
     T* d_row = d_scores.row(static_cast<Eigen::Index>(i)).data();
     for (std::size_t d = 0; d < chances_.size(); ++d) {
-      d_row[d] = static_cast<T>(stake) * (chances_[d] - (d == device.index() ? T(1) : T(0)));
+      d_row[d] = static_cast<T>(weight) * (chances_[d] - (d == device.index() ? T(1) : T(0)));
     }
-    construction_.place(order_[i], device);
+    partial_.place(order_[i], device);
   }
   return probability.log();
 }
@@ -152,64 +201,15 @@ double GdpSampler<T>::learn(const GdpPass<T>& pass, const Episode& episode, doub
 template class GdpSampler<float>;
 template class GdpSampler<double>;
 
-namespace {
-
-struct GdpWorkspace final : Workspace {
-  GdpPass<float> pass;
-  std::vector<nn::Matrix<float>> d_scores;  // by slot
-};
-
-class GdpActor final : public BatchRollout {
- public:
-  GdpActor(const GdpNetwork& network, const NodeFeatures& nodes)
-      : network_(network), nodes_(nodes), order_(list_order(nodes)) {}
-
-  void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
-               std::size_t threads) override {
-    parameters_ = parameters;
-    work_ = static_cast<GdpWorkspace*>(&workspace);
-    network_.run<float>(parameters, nodes_, order_, work_->pass);
-    work_->d_scores.resize(std::max(work_->d_scores.size(), slots));
-    while (players_.size() < threads) {
-      players_.push_back(std::make_unique<GdpSampler<float>>(nodes_, order_));
-    }
-  }
-
-  void play(std::size_t thread, std::size_t /*slot*/, Decoding decoding, Rng& rng,
-            Episode& episode) override {
-    players_[thread]->play(work_->pass, decoding, rng, episode);
-  }
-
-  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, Stake stake,
-                       bool /*played*/) override {
-    return {.plc = players_[thread]->learn(work_->pass, episode, stake.log_probability,
-                                           work_->d_scores[slot])};
-  }
-
-  void add_gradients(std::size_t slots, std::span<float> gradients) override {
-    for (std::size_t i = 1; i < slots; ++i) work_->d_scores[0] += work_->d_scores[i];
-    network_.add_gradients<float>(parameters_, nodes_, order_, work_->pass, work_->d_scores[0],
-                                  gradients);
-  }
-
- private:
-  const GdpNetwork& network_;
-  const NodeFeatures& nodes_;
-  const std::vector<NodeId> order_;
-  std::span<const float> parameters_;
-  GdpWorkspace* work_ = nullptr;
-  std::vector<std::unique_ptr<GdpSampler<float>>> players_;  // by thread
-};
-
-}  // namespace
+// The model.
 
 std::unique_ptr<Workspace> GdpModel::workspace() const {
   return std::make_unique<GdpWorkspace>();
 }
 
-std::unique_ptr<BatchRollout> GdpModel::actor(const NodeFeatures& nodes) const {
+std::unique_ptr<BatchRollout> GdpModel::rollout(const NodeFeatures& nodes) const {
   require_device_count("gdp", network_.shape(), nodes);
-  return std::make_unique<GdpActor>(network_, nodes);
+  return std::make_unique<GdpRollout>(network_, nodes);
 }
 
 }  // namespace doppler::policy

@@ -3,8 +3,9 @@
 // of attention over the nodes in topological order, in segments, and one score of each device for
 // every node, all in one pass.
 //
-// As in ours, a round aggregates producers and consumers by their means and adds to what there was;
-// a network has no state besides its shape. The scalar is float; double serves to check gradients.
+// As in the network of the dual policy, a round of messages takes the means over producers and over
+// consumers. The choices of an episode do not enter the pass, so that one serves all episodes of a
+// batch. Nodes are placed in list_order().
 #pragma once
 
 #include <memory>
@@ -22,11 +23,12 @@
 
 namespace doppler::policy {
 
+// What one pass of the network gives.
 template <class T>
 struct GdpPass {
-  nn::Matrix<T> scores;  // of each device, by position in the order of nodes
+  nn::Matrix<T> scores;  // by position in the order of nodes: a score of each device
 
-  // For the way back.
+  // For add_gradients().
   struct Layer {
     nn::Matrix<T> in, attended, hidden;
     nn::AttentionTrace<T> attention;
@@ -37,17 +39,21 @@ struct GdpPass {
   nn::Matrix<T> last;
 };
 
+// Has no state besides its shape: immutable and thread safe. The scalar T is float in use; double
+// serves to check gradients.
 class GdpNetwork {
  public:
+  // REQUIRES: the shape has a number of devices.
   explicit GdpNetwork(NetworkShape shape);
 
   const NetworkShape& shape() const { return shape_; }
   const nn::ParameterTable& parameters() const { return table_; }
 
+  // Computes the scores of all nodes, in a topological order.
   template <class T>
   void run(std::span<const T> parameters, const NodeFeatures& nodes, std::span<const NodeId> order,
            GdpPass<T>& pass) const;
-  // Adds to the gradients of all parameters what derivatives by the scores imply.
+  // Adds the derivatives by all parameters to `gradients`, given those by the scores of the pass.
   template <class T>
   void add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
                      std::span<const NodeId> order, const GdpPass<T>& pass,
@@ -67,39 +73,38 @@ class GdpNetwork {
   nn::Dense score_;
 };
 
-// Placing with a GdpNetwork as a model that can be trained. One pass serves all episodes of a
-// batch: what they choose does not enter it.
-
-// Draws a device for one node after the other. One per thread.
+// Draws a device for one node after the other, and computes the gradient of the probability. Not
+// thread safe: there is one for each thread.
 template <class T>
 class GdpSampler {
  public:
-  // Both must outlive this object; `order` is that of the passes.
+  // `nodes` and `order`, which is that of the passes, must outlive this object.
   GdpSampler(const NodeFeatures& nodes, std::span<const NodeId> order);
 
-  void play(const GdpPass<T>& pass, Decoding decoding, Rng& rng, Episode& episode);
-  // The log probability of the episode's devices, in our order. Gives its derivatives by the scores
-  // times -stake.
-  double learn(const GdpPass<T>& pass, const Episode& episode, double stake,
+  void sample(const GdpPass<T>& pass, const SamplingSettings& settings, Rng& rng, Episode& episode);
+  // Returns the log probability of the episode's devices, in list_order(). Sets `d_scores` to the
+  // derivatives of -weight times it by the scores.
+  double learn(const GdpPass<T>& pass, const Episode& episode, double weight,
                nn::Matrix<T>& d_scores);
 
  private:
-  // Of the devices for the node at this position of the order.
+  // Computes the probabilities of the devices for the node at a position of the order.
   void find_chances(const GdpPass<T>& pass, std::size_t position);
 
   std::span<const NodeId> order_;
-  PartialPlacement construction_;
+  PartialPlacement partial_;
   std::vector<T> chances_;  // by device
 };
 
-// Log probabilities are reported as PLC's. Actors are for the shape's number of devices only.
+// Placing with a GdpNetwork as a model that can be trained, for the shape's number of devices only.
+// Log probabilities are reported as PLC's.
 class GdpModel final : public Model {
  public:
   explicit GdpModel(NetworkShape shape) : network_(shape) {}
 
   const nn::ParameterTable& parameters() const override { return network_.parameters(); }
   std::unique_ptr<Workspace> workspace() const override;
-  std::unique_ptr<BatchRollout> actor(const NodeFeatures& nodes) const override;
+  std::unique_ptr<BatchRollout> rollout(const NodeFeatures& nodes) const override;
 
  private:
   GdpNetwork network_;

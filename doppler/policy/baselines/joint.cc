@@ -6,25 +6,77 @@
 #include <vector>
 
 #include "doppler/base/error.h"
-#include "doppler/policy/features/choice.h"
+#include "doppler/policy/sampling.h"
 
 namespace doppler::policy {
+namespace {
+
+struct JointWorkspace final : Workspace {
+  Encoded<float> encoded;
+  std::vector<EpisodeGradients<float>> slots;
+};
+
+class JointRollout final : public BatchRollout {
+ public:
+  JointRollout(const Network& network, const NodeFeatures& nodes)
+      : network_(network), nodes_(nodes) {}
+
+  void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
+               std::size_t threads) override {
+    parameters_ = parameters;
+    work_ = static_cast<JointWorkspace*>(&workspace);
+    network_.encode<float>(parameters, nodes_, work_->encoded);
+    work_->slots.resize(std::max(work_->slots.size(), slots));
+    while (samplers_.size() < threads) {
+      samplers_.push_back(std::make_unique<JointSampler<float>>(network_, nodes_));
+    }
+  }
+
+  void sample(std::size_t thread, std::size_t /*slot*/, const SamplingSettings& settings, Rng& rng,
+              Episode& episode) override {
+    samplers_[thread]->sample(parameters_, work_->encoded, settings, rng, episode);
+  }
+
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode,
+                       EpisodeWeights weights, bool /*sampled*/) override {
+    EpisodeGradients<float>& gradients = work_->slots[slot];
+    gradients.clear(nodes_.node_count(), network_.shape().width);
+    return {.plc = samplers_[thread]->learn(parameters_, work_->encoded, episode,
+                                            weights.log_probability, gradients)};
+  }
+
+  void add_gradients(std::size_t slots, std::span<float> gradients) override {
+    for (std::size_t i = 1; i < slots; ++i) work_->slots[0].add(work_->slots[i]);
+    network_.add_gradients<float>(parameters_, nodes_, work_->encoded, work_->slots[0], gradients);
+  }
+
+ private:
+  const Network& network_;
+  const NodeFeatures& nodes_;
+  std::span<const float> parameters_;
+  JointWorkspace* work_ = nullptr;
+  std::vector<std::unique_ptr<JointSampler<float>>> samplers_;  // by thread
+};
+
+}  // namespace
+
+// The sampler.
 
 template <class T>
 JointSampler<T>::JointSampler(const Network& network, const NodeFeatures& nodes)
-    : network_(network), nodes_(nodes), construction_(nodes, network.shape().without) {}
+    : network_(network), nodes_(nodes), partial_(nodes, network.shape().without) {}
 
 template <class T>
 void JointSampler<T>::begin() {
-  construction_.begin();
-  shares_.assign(construction_.device_count() * network_.shape().width, T(0));
+  partial_.begin();
+  shares_.assign(partial_.device_count() * network_.shape().width, T(0));
   candidates_.clear();
   add_candidates();
 }
 
 template <class T>
 void JointSampler<T>::add_candidates() {
-  const auto added = construction_.new_candidates();
+  const auto added = partial_.new_candidates();
   candidates_.insert(candidates_.end(), added.begin(), added.end());
 }
 
@@ -38,11 +90,10 @@ void JointSampler<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& enc
   may_take_.resize(pairs);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     const std::uint32_t node = candidates_[i];
-    construction_.look(NodeId(node));
-    std::copy(construction_.features().begin(), construction_.features().end(),
+    partial_.evaluate(NodeId(node));
+    std::copy(partial_.features().begin(), partial_.features().end(),
               &features_[i * devices * kChoiceFeatures]);
-    std::copy(construction_.may_take().begin(), construction_.may_take().end(),
-              &may_take_[i * devices]);
+    std::copy(partial_.may_take().begin(), partial_.may_take().end(), &may_take_[i * devices]);
     layers.score(&features_[i * devices * kChoiceFeatures], encoded.choice_base.row(node).data(),
                  shares_.data(), &hidden_[i * devices * layers.width], &scores_[i * devices]);
     for (std::size_t d = 0; d < devices; ++d) scores_[i * devices + d] += encoded.scores[node];
@@ -51,45 +102,46 @@ void JointSampler<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& enc
 }
 
 template <class T>
-void JointSampler<T>::put(const Encoded<T>& encoded, std::size_t i, DeviceId device) {
+void JointSampler<T>::place(const Encoded<T>& encoded, std::size_t i, DeviceId device) {
   const std::size_t width = network_.shape().width;
   const NodeId node(candidates_[i]);
   candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(i));
   const T* share = encoded.choice_share.row(static_cast<Eigen::Index>(node.index())).data();
   T* sum = &shares_[device.index() * width];
   for (std::size_t j = 0; j < width; ++j) sum[j] += share[j];
-  construction_.look(node);
-  construction_.place(node, device);
+  partial_.evaluate(node);
+  partial_.place(node, device);
   add_candidates();
 }
 
 template <class T>
-void JointSampler<T>::play(std::span<const T> parameters, const Encoded<T>& encoded,
-                           Decoding decoding, Rng& rng, Episode& episode) {
-  const std::size_t devices = construction_.device_count();
+void JointSampler<T>::sample(std::span<const T> parameters, const Encoded<T>& encoded,
+                             const SamplingSettings& settings, Rng& rng, Episode& episode) {
+  const std::size_t devices = partial_.device_count();
   const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
   begin();
   episode.order.clear();
   episode.device.assign(nodes_.node_count(), DeviceId());
   while (!candidates_.empty()) {
     score(layers, encoded);
-    const std::size_t pair = choose<T>(chances_, decoding.placing, decoding.exploration, rng);
+    const std::size_t pair =
+        choose<T>(chances_, settings.device_temperature, settings.exploration, rng);
     const NodeId node(candidates_[pair / devices]);
     const DeviceId device = DeviceId::of(pair % devices);
     episode.order.push_back(node);
     episode.device[node.index()] = device;
-    put(encoded, pair / devices, device);
+    place(encoded, pair / devices, device);
   }
 }
 
-// What a choice gains through the sum of what lies on a device is, for a node on it, all that comes
-// after: the total in the end less what there was when it was placed.
+// A node's share enters all later choices for its device. So the derivative by it is the total of
+// the device at the end less what the total was when the node was placed.
 template <class T>
 double JointSampler<T>::learn(std::span<const T> parameters, const Encoded<T>& encoded,
-                              const Episode& episode, double stake,
+                              const Episode& episode, double weight,
                               EpisodeGradients<T>& gradients) {
   DOPPLER_CHECK(episode.order.size() == nodes_.node_count());
-  const std::size_t devices = construction_.device_count(), width = network_.shape().width;
+  const std::size_t devices = partial_.device_count(), width = network_.shape().width;
   const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
   begin();
   d_shares_.assign(shares_.size(), T(0));
@@ -107,7 +159,7 @@ double JointSampler<T>::learn(std::span<const T> parameters, const Encoded<T>& e
       const std::uint32_t candidate = candidates_[i];
       for (std::size_t d = 0; d < devices; ++d) {
         T& d_score = scores_[i * devices + d];
-        d_score = static_cast<T>(stake) *
+        d_score = static_cast<T>(weight) *
                   (chances_[i * devices + d] - (i * devices + d == pair ? T(1) : T(0)));
         gradients.scores[candidate] += d_score;
       }
@@ -120,7 +172,7 @@ double JointSampler<T>::learn(std::span<const T> parameters, const Encoded<T>& e
     const T* before = &d_shares_[device.index() * width];
     T* d_share = gradients.choice_share.row(static_cast<Eigen::Index>(node.index())).data();
     for (std::size_t j = 0; j < width; ++j) d_share[j] -= before[j];
-    put(encoded, chosen, device);
+    place(encoded, chosen, device);
   }
   for (std::size_t v = 0; v < episode.device.size(); ++v) {
     const T* total = &d_shares_[episode.device[v].index() * width];
@@ -133,63 +185,14 @@ double JointSampler<T>::learn(std::span<const T> parameters, const Encoded<T>& e
 template class JointSampler<float>;
 template class JointSampler<double>;
 
-namespace {
-
-struct JointWorkspace final : Workspace {
-  Encoded<float> encoded;
-  std::vector<EpisodeGradients<float>> slots;
-};
-
-class JointActor final : public BatchRollout {
- public:
-  JointActor(const Network& network, const NodeFeatures& nodes)
-      : network_(network), nodes_(nodes) {}
-
-  void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
-               std::size_t threads) override {
-    parameters_ = parameters;
-    work_ = static_cast<JointWorkspace*>(&workspace);
-    network_.encode<float>(parameters, nodes_, work_->encoded);
-    work_->slots.resize(std::max(work_->slots.size(), slots));
-    while (players_.size() < threads) {
-      players_.push_back(std::make_unique<JointSampler<float>>(network_, nodes_));
-    }
-  }
-
-  void play(std::size_t thread, std::size_t /*slot*/, Decoding decoding, Rng& rng,
-            Episode& episode) override {
-    players_[thread]->play(parameters_, work_->encoded, decoding, rng, episode);
-  }
-
-  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, Stake stake,
-                       bool /*played*/) override {
-    EpisodeGradients<float>& gradients = work_->slots[slot];
-    gradients.clear(nodes_.node_count(), network_.shape().width);
-    return {.plc = players_[thread]->learn(parameters_, work_->encoded, episode,
-                                           stake.log_probability, gradients)};
-  }
-
-  void add_gradients(std::size_t slots, std::span<float> gradients) override {
-    for (std::size_t i = 1; i < slots; ++i) work_->slots[0].add(work_->slots[i]);
-    network_.add_gradients<float>(parameters_, nodes_, work_->encoded, work_->slots[0], gradients);
-  }
-
- private:
-  const Network& network_;
-  const NodeFeatures& nodes_;
-  std::span<const float> parameters_;
-  JointWorkspace* work_ = nullptr;
-  std::vector<std::unique_ptr<JointSampler<float>>> players_;  // by thread
-};
-
-}  // namespace
+// The model.
 
 std::unique_ptr<Workspace> JointModel::workspace() const {
   return std::make_unique<JointWorkspace>();
 }
 
-std::unique_ptr<BatchRollout> JointModel::actor(const NodeFeatures& nodes) const {
-  return std::make_unique<JointActor>(network_, nodes);
+std::unique_ptr<BatchRollout> JointModel::rollout(const NodeFeatures& nodes) const {
+  return std::make_unique<JointRollout>(network_, nodes);
 }
 
 }  // namespace doppler::policy

@@ -1,6 +1,6 @@
-// Actors of models whose network runs anew at every step, so that episodes of a batch share nothing
-// but the parameters: a player for each thread, and in each slot the derivatives of its episode by
-// all parameters.
+// The BatchRollout of models whose network runs anew at every step. Episodes of a batch share
+// nothing but the parameters: there is a sampler for each thread, and each slot holds the
+// derivatives of its episode by all parameters.
 #pragma once
 
 #include <algorithm>
@@ -8,47 +8,44 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "doppler/base/id.h"
-#include "doppler/policy/dual/network.h"
-#include "doppler/policy/features/node_features.h"
 #include "doppler/policy/model.h"
 
 namespace doppler::policy {
 
-struct StepWorkspace final : Workspace {
+struct PerStepWorkspace final : Workspace {
   std::vector<std::vector<float>> gradients;  // by slot
 };
 
-// A player has play(parameters, decoding, rng, episode) and
-// learn(parameters, episode, stake, gradients), which adds.
-template <class EpisodeSampler>
+// A Sampler has sample(parameters, settings, rng, episode) and
+// learn(parameters, episode, weight, gradients). The latter returns a LogProbability and adds the
+// derivatives of -weight times it to the gradients.
+template <class Sampler>
 class PerStepRollout final : public BatchRollout {
  public:
-  using MakePlayer = std::function<std::unique_ptr<EpisodeSampler>()>;
-  explicit PerStepRollout(MakePlayer make_player) : make_player_(std::move(make_player)) {}
+  using MakeSampler = std::function<std::unique_ptr<Sampler>()>;
+  explicit PerStepRollout(MakeSampler make_sampler) : make_sampler_(std::move(make_sampler)) {}
 
   void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
                std::size_t threads) override {
     parameters_ = parameters;
-    work_ = static_cast<StepWorkspace*>(&workspace);
+    work_ = static_cast<PerStepWorkspace*>(&workspace);
     work_->gradients.resize(std::max(work_->gradients.size(), slots));
-    while (players_.size() < threads) players_.push_back(make_player_());
+    while (samplers_.size() < threads) samplers_.push_back(make_sampler_());
   }
 
-  void play(std::size_t thread, std::size_t /*slot*/, Decoding decoding, Rng& rng,
-            Episode& episode) override {
-    players_[thread]->play(parameters_, decoding, rng, episode);
+  void sample(std::size_t thread, std::size_t /*slot*/, const SamplingSettings& settings, Rng& rng,
+              Episode& episode) override {
+    samplers_[thread]->sample(parameters_, settings, rng, episode);
   }
 
-  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode, Stake stake,
-                       bool /*played*/) override {
+  LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode,
+                       EpisodeWeights weights, bool /*sampled*/) override {
     std::vector<float>& gradients = work_->gradients[slot];
     gradients.assign(parameters_.size(), 0.0f);
-    return players_[thread]->learn(parameters_, episode, stake.log_probability, gradients);
+    return samplers_[thread]->learn(parameters_, episode, weights.log_probability, gradients);
   }
 
   void add_gradients(std::size_t slots, std::span<float> gradients) override {
@@ -60,20 +57,10 @@ class PerStepRollout final : public BatchRollout {
   }
 
  private:
-  MakePlayer make_player_;
+  MakeSampler make_sampler_;
   std::span<const float> parameters_;
-  StepWorkspace* work_ = nullptr;
-  std::vector<std::unique_ptr<EpisodeSampler>> players_;  // by thread
+  PerStepWorkspace* work_ = nullptr;
+  std::vector<std::unique_ptr<Sampler>> samplers_;  // by thread
 };
-
-// What models have in common that have one output for each device, and so are for one number of
-// devices, and that choose no order: nodes come in that of a list scheduler by b-levels.
-
-// Throws ParameterError where the problem has another number of devices than the shape.
-void require_device_count(std::string_view model, const NetworkShape& shape,
-                          const NodeFeatures& nodes);
-
-// A topological order; candidates with larger b-levels in mean costs come first.
-std::vector<NodeId> list_order(const NodeFeatures& nodes);
 
 }  // namespace doppler::policy

@@ -4,51 +4,54 @@
 #include <limits>
 
 #include "doppler/policy/baselines/per_step_rollout.h"
-#include "doppler/policy/features/choice.h"
+#include "doppler/policy/sampling.h"
 
 namespace doppler::policy {
-
 namespace {
 
-// Marks what is reached along `next`.
-void mark(const nn::Neighbours& next, std::uint32_t from, Kin as, std::vector<Kin>& kin) {
+// Marks the nodes that are reached from one along `next`.
+void mark(const nn::Neighbours& next, std::uint32_t from, Relation as,
+          std::vector<Relation>& relations) {
   std::vector<std::uint32_t> left = {from};
   while (!left.empty()) {
     const std::uint32_t node = left.back();
     left.pop_back();
     for (const std::uint32_t other : next.of(node)) {
-      if (kin[other] != Kin::kParallel) continue;
-      kin[other] = as;
+      if (relations[other] != Relation::kParallel) continue;
+      relations[other] = as;
       left.push_back(other);
     }
   }
 }
 
+// Returns, by relation, 1 over the number of nodes with it, or 0 without any.
 template <class T>
-std::array<T, kKinds> shares_of(const std::vector<Kin>& kin) {
-  std::array<T, kKinds> shares = {};
-  for (const Kin kind : kin) shares[static_cast<std::size_t>(kind)] += T(1);
+std::array<T, kRelations> shares_of(const std::vector<Relation>& relations) {
+  std::array<T, kRelations> shares = {};
+  for (const Relation relation : relations) shares[static_cast<std::size_t>(relation)] += T(1);
   for (T& share : shares) share = share > T(0) ? T(1) / share : T(0);
   return shares;
 }
 
 }  // namespace
 
-void find_kin(const NodeFeatures& nodes, NodeId node, std::vector<Kin>& kin) {
-  kin.assign(nodes.node_count(), Kin::kParallel);
-  kin[node.index()] = Kin::kItself;
-  mark(nodes.producers(), node.value(), Kin::kAncestor, kin);
-  mark(nodes.consumers(), node.value(), Kin::kDescendant, kin);
+void find_relations(const NodeFeatures& nodes, NodeId node, std::vector<Relation>& relations) {
+  relations.assign(nodes.node_count(), Relation::kParallel);
+  relations[node.index()] = Relation::kItself;
+  mark(nodes.producers(), node.value(), Relation::kAncestor, relations);
+  mark(nodes.consumers(), node.value(), Relation::kDescendant, relations);
 }
+
+// The network.
 
 PlacetoNetwork::PlacetoNetwork(NetworkShape shape)
     : shape_(shape),
       enter_(table_, "enter", kNodeFeatures + shape.devices + 2, shape.width),
       rounds_(table_, shape.rounds, shape.width),
-      from_kin_{nn::Dense(table_, "own", shape.width, shape.width),
-                nn::Dense(table_, "ancestors", shape.width, shape.width, nn::Offset::kNone),
-                nn::Dense(table_, "descendants", shape.width, shape.width, nn::Offset::kNone),
-                nn::Dense(table_, "parallel", shape.width, shape.width, nn::Offset::kNone)},
+      from_relation_{nn::Dense(table_, "own", shape.width, shape.width),
+                     nn::Dense(table_, "ancestors", shape.width, shape.width, nn::Offset::kNone),
+                     nn::Dense(table_, "descendants", shape.width, shape.width, nn::Offset::kNone),
+                     nn::Dense(table_, "parallel", shape.width, shape.width, nn::Offset::kNone)},
       score_(table_, "score", shape.width, shape.devices, nn::Offset::kAdded, 0.1) {}
 
 template <class T>
@@ -63,15 +66,15 @@ void PlacetoNetwork::run(std::span<const T> parameters, const NodeFeatures& node
 
   const nn::Matrix<T>& embeddings = step.rounds.embeddings.back();
   for (nn::Matrix<T>& mean : step.means) mean.setZero(1, width);
-  for (std::size_t v = 0; v < step.kin.size(); ++v) {
-    step.means[static_cast<std::size_t>(step.kin[v])] +=
+  for (std::size_t v = 0; v < step.relations.size(); ++v) {
+    step.means[static_cast<std::size_t>(step.relations[v])] +=
         embeddings.row(static_cast<Eigen::Index>(v));
   }
-  const std::array<T, kKinds> shares = shares_of<T>(step.kin);
+  const std::array<T, kRelations> shares = shares_of<T>(step.relations);
   step.hidden.setZero(1, width);
-  for (std::size_t k = 0; k < kKinds; ++k) {
+  for (std::size_t k = 0; k < kRelations; ++k) {
     step.means[k] *= shares[k];
-    from_kin_[k].add(parameters, step.means[k], step.hidden);
+    from_relation_[k].add(parameters, step.means[k], step.hidden);
   }
   nn::apply_leaky_relu(step.hidden);
   step.scores.setZero(1, static_cast<Eigen::Index>(shape_.devices));
@@ -85,22 +88,23 @@ void PlacetoNetwork::add_gradients(std::span<const T> parameters, const NodeFeat
   const auto width = static_cast<Eigen::Index>(shape_.width);
   nn::Matrix<T> d_hidden = nn::Matrix<T>::Zero(1, width);
   score_.add_gradients(parameters, step.hidden, d_scores, gradients, &d_hidden);
-  d_hidden = nn::before_leaky_relu(step.hidden, d_hidden);
-  const std::array<T, kKinds> shares = shares_of<T>(step.kin);
-  std::array<nn::Matrix<T>, kKinds> d_means;
-  for (std::size_t k = 0; k < kKinds; ++k) {
+  d_hidden = nn::leaky_relu_gradient(step.hidden, d_hidden);
+  const std::array<T, kRelations> shares = shares_of<T>(step.relations);
+  std::array<nn::Matrix<T>, kRelations> d_means;
+  for (std::size_t k = 0; k < kRelations; ++k) {
     d_means[k].setZero(1, width);
-    from_kin_[k].add_gradients(parameters, step.means[k], d_hidden, gradients, &d_means[k]);
+    from_relation_[k].add_gradients(parameters, step.means[k], d_hidden, gradients, &d_means[k]);
     d_means[k] *= shares[k];
   }
   nn::Matrix<T> d_embeddings(step.raw.rows(), width);
-  for (std::size_t v = 0; v < step.kin.size(); ++v) {
-    d_embeddings.row(static_cast<Eigen::Index>(v)) = d_means[static_cast<std::size_t>(step.kin[v])];
+  for (std::size_t v = 0; v < step.relations.size(); ++v) {
+    d_embeddings.row(static_cast<Eigen::Index>(v)) =
+        d_means[static_cast<std::size_t>(step.relations[v])];
   }
   rounds_.add_gradients(parameters, nodes, step.rounds, d_embeddings, gradients);
   enter_.add_gradients<T>(parameters, step.raw,
-                          nn::before_leaky_relu(step.rounds.embeddings[0], d_embeddings), gradients,
-                          nullptr);
+                          nn::leaky_relu_gradient(step.rounds.embeddings[0], d_embeddings),
+                          gradients, nullptr);
 }
 
 #define DOPPLER_PLACETO_OF(T)                                                                 \
@@ -113,17 +117,19 @@ DOPPLER_PLACETO_OF(float)
 DOPPLER_PLACETO_OF(double)
 #undef DOPPLER_PLACETO_OF
 
+// The sampler.
+
 template <class T>
 PlacetoSampler<T>::PlacetoSampler(const PlacetoNetwork& network, const NodeFeatures& nodes)
     : network_(network),
       nodes_(nodes),
       order_(list_order(nodes)),
-      construction_(nodes),
+      partial_(nodes),
       chances_(nodes.problem().device_count()) {}
 
 template <class T>
 void PlacetoSampler<T>::begin() {
-  construction_.begin();
+  partial_.begin();
   step_.raw.setZero(static_cast<Eigen::Index>(nodes_.node_count()), network_.columns());
   step_.raw.leftCols(kNodeFeatures) = nodes_.values().template cast<T>();
 }
@@ -131,40 +137,40 @@ void PlacetoSampler<T>::begin() {
 template <class T>
 void PlacetoSampler<T>::score(std::span<const T> parameters, NodeId node) {
   step_.raw(static_cast<Eigen::Index>(node.index()), network_.current_column()) = T(1);
-  find_kin(nodes_, node, step_.kin);
+  find_relations(nodes_, node, step_.relations);
   network_.run(parameters, nodes_, step_);
-  construction_.look(node);
-  softmax<T>(std::span<const T>(step_.scores.data(), chances_.size()), construction_.may_take(),
+  partial_.evaluate(node);
+  softmax<T>(std::span<const T>(step_.scores.data(), chances_.size()), partial_.may_take(),
              chances_.data());
 }
 
 template <class T>
-void PlacetoSampler<T>::put(NodeId node, DeviceId device) {
+void PlacetoSampler<T>::place(NodeId node, DeviceId device) {
   const auto row = static_cast<Eigen::Index>(node.index());
   step_.raw(row, network_.current_column()) = T(0);
   step_.raw(row, network_.placed_column()) = T(1);
   step_.raw(row, network_.device_column(device)) = T(1);
-  construction_.place(node, device);
+  partial_.place(node, device);
 }
 
 template <class T>
-void PlacetoSampler<T>::play(std::span<const T> parameters, Decoding decoding, Rng& rng,
-                             Episode& episode) {
+void PlacetoSampler<T>::sample(std::span<const T> parameters, const SamplingSettings& settings,
+                               Rng& rng, Episode& episode) {
   begin();
   episode.order = order_;
   episode.device.resize(order_.size());
   for (const NodeId node : order_) {
     score(parameters, node);
     const DeviceId device =
-        DeviceId::of(choose<T>(chances_, decoding.placing, decoding.exploration, rng));
+        DeviceId::of(choose<T>(chances_, settings.device_temperature, settings.exploration, rng));
     episode.device[node.index()] = device;
-    put(node, device);
+    place(node, device);
   }
 }
 
 template <class T>
 LogProbability PlacetoSampler<T>::learn(std::span<const T> parameters, const Episode& episode,
-                                        double stake, std::span<T> gradients) {
+                                        double weight, std::span<T> gradients) {
   begin();
   LogOfProduct probability;
   nn::Matrix<T> d_scores(1, static_cast<Eigen::Index>(chances_.size()));
@@ -175,10 +181,10 @@ LogProbability PlacetoSampler<T>::learn(std::span<const T> parameters, const Epi
         static_cast<double>(std::max(chances_[device.index()], std::numeric_limits<T>::min())));
     for (std::size_t d = 0; d < chances_.size(); ++d) {
       d_scores.data()[d] =
-          static_cast<T>(stake) * (chances_[d] - (d == device.index() ? T(1) : T(0)));
+          static_cast<T>(weight) * (chances_[d] - (d == device.index() ? T(1) : T(0)));
     }
     network_.add_gradients(parameters, nodes_, step_, d_scores, gradients);
-    put(node, device);
+    place(node, device);
   }
   return {.plc = probability.log()};
 }
@@ -186,15 +192,17 @@ LogProbability PlacetoSampler<T>::learn(std::span<const T> parameters, const Epi
 template class PlacetoSampler<float>;
 template class PlacetoSampler<double>;
 
+// The model.
+
 std::unique_ptr<Workspace> PlacetoModel::workspace() const {
-  return std::make_unique<StepWorkspace>();
+  return std::make_unique<PerStepWorkspace>();
 }
 
-std::unique_ptr<BatchRollout> PlacetoModel::actor(const NodeFeatures& nodes) const {
+std::unique_ptr<BatchRollout> PlacetoModel::rollout(const NodeFeatures& nodes) const {
   require_device_count("placeto", network_.shape(), nodes);
-  using EpisodeSampler = PlacetoSampler<float>;
-  return std::make_unique<PerStepRollout<EpisodeSampler>>(
-      [this, &nodes] { return std::make_unique<EpisodeSampler>(network_, nodes); });
+  using Sampler = PlacetoSampler<float>;
+  return std::make_unique<PerStepRollout<Sampler>>(
+      [this, &nodes] { return std::make_unique<Sampler>(network_, nodes); });
 }
 
 }  // namespace doppler::policy

@@ -4,7 +4,9 @@
 // for the current node come from its embedding and from the means of those of its ancestors, of its
 // descendants and of the nodes parallel to it.
 //
-// A network has no state besides its shape. The scalar is float; double serves to check gradients.
+// As in the network of the dual policy, a round of messages takes the means over producers and over
+// consumers. The network runs for every node of every episode, so that an episode takes time with
+// the square of the number of nodes. Nodes are placed in list_order().
 #pragma once
 
 #include <array>
@@ -24,29 +26,35 @@
 
 namespace doppler::policy {
 
-// What a node is to the current one. Each has its mean; that over the first is its embedding.
-enum class Kin : std::uint8_t { kItself, kAncestor, kDescendant, kParallel };
-inline constexpr std::size_t kKinds = 4;
+// What a node is to the current one.
+enum class Relation : std::uint8_t { kItself, kAncestor, kDescendant, kParallel };
+inline constexpr std::size_t kRelations = 4;
 
-void find_kin(const NodeFeatures& nodes, NodeId node, std::vector<Kin>& kin);
+// Sets `relations`, by node, to what each is to `node`.
+void find_relations(const NodeFeatures& nodes, NodeId node, std::vector<Relation>& relations);
 
-// One step of an episode.
+// One step of an episode: what the network takes and gives for the current node.
 template <class T>
 struct PlacetoStep {
-  // Features of nodes: ours, one for each device, placed, current. Filled by the caller.
+  // Filled by the caller. By node: NodeFeatures, then whether it is on each device, is placed, and
+  // is the current one.
   nn::Matrix<T> raw;
-  std::vector<Kin> kin;  // by node
+  std::vector<Relation> relations;  // by node; filled by the caller
 
-  nn::Matrix<T> scores;  // one row, of each device
+  nn::Matrix<T> scores;  // the result: one row, with a score of each device
 
-  // For the way back.
+  // For add_gradients().
   RoundsTrace<T> rounds;
-  std::array<nn::Matrix<T>, kKinds> means;  // one row each
+  // By relation: the mean of the embeddings of these nodes, one row.
+  std::array<nn::Matrix<T>, kRelations> means;
   nn::Matrix<T> hidden;
 };
 
+// Has no state besides its shape: immutable and thread safe. The scalar T is float in use; double
+// serves to check gradients.
 class PlacetoNetwork {
  public:
+  // REQUIRES: the shape has a number of devices.
   explicit PlacetoNetwork(NetworkShape shape);
 
   const NetworkShape& shape() const { return shape_; }
@@ -62,10 +70,10 @@ class PlacetoNetwork {
   Eigen::Index current_column() const { return placed_column() + 1; }
   Eigen::Index columns() const { return placed_column() + 2; }
 
-  // From `raw` and `kin` of the step.
+  // Computes the scores from `raw` and `relations` of the step.
   template <class T>
   void run(std::span<const T> parameters, const NodeFeatures& nodes, PlacetoStep<T>& step) const;
-  // Adds to the gradients of all parameters what derivatives by the scores imply.
+  // Adds the derivatives by all parameters to `gradients`, given those by the scores of the step.
   template <class T>
   void add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
                      const PlacetoStep<T>& step, const nn::Matrix<T>& d_scores,
@@ -76,48 +84,48 @@ class PlacetoNetwork {
   nn::ParameterTable table_;
   nn::Dense enter_;
   MessageRounds rounds_;
-  std::array<nn::Dense, kKinds> from_kin_;
+  std::array<nn::Dense, kRelations> from_relation_;
   nn::Dense score_;
 };
 
-// Placing with a PlacetoNetwork as a model that can be trained. The network runs for every node of
-// every episode: an episode takes time with the square of the number of nodes.
-
-// One per thread.
+// Draws episodes and computes the gradient of their probability. Not thread safe: there is one for
+// each thread.
 template <class T>
 class PlacetoSampler {
  public:
-  // Both must outlive this object.
+  // `network` and `nodes` must outlive this object.
   PlacetoSampler(const PlacetoNetwork& network, const NodeFeatures& nodes);
 
-  void play(std::span<const T> parameters, Decoding decoding, Rng& rng, Episode& episode);
-  // The log probability of the episode's devices, in our order. Adds `stake` times its derivatives
-  // to the gradients, with the opposite sign: those of a loss.
-  LogProbability learn(std::span<const T> parameters, const Episode& episode, double stake,
+  void sample(std::span<const T> parameters, const SamplingSettings& settings, Rng& rng,
+              Episode& episode);
+  // Returns the log probability of the episode's devices, in list_order(), and adds the derivatives
+  // of -weight times it to `gradients`.
+  LogProbability learn(std::span<const T> parameters, const Episode& episode, double weight,
                        std::span<T> gradients);
 
  private:
   void begin();
-  // Chances of the devices for a node, with all before it in place.
+  // Computes the probabilities of the devices for a node. REQUIRES: all before it are placed.
   void score(std::span<const T> parameters, NodeId node);
-  void put(NodeId node, DeviceId device);
+  void place(NodeId node, DeviceId device);
 
   const PlacetoNetwork& network_;
   const NodeFeatures& nodes_;
   std::vector<NodeId> order_;
-  PartialPlacement construction_;
+  PartialPlacement partial_;
   PlacetoStep<T> step_;
   std::vector<T> chances_;  // by device
 };
 
-// Log probabilities are reported as PLC's. Actors are for the shape's number of devices only.
+// Placing with a PlacetoNetwork as a model that can be trained, for the shape's number of devices
+// only. Log probabilities are reported as PLC's.
 class PlacetoModel final : public Model {
  public:
   explicit PlacetoModel(NetworkShape shape) : network_(shape) {}
 
   const nn::ParameterTable& parameters() const override { return network_.parameters(); }
   std::unique_ptr<Workspace> workspace() const override;
-  std::unique_ptr<BatchRollout> actor(const NodeFeatures& nodes) const override;
+  std::unique_ptr<BatchRollout> rollout(const NodeFeatures& nodes) const override;
 
  private:
   PlacetoNetwork network_;

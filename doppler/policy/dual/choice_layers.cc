@@ -6,25 +6,15 @@
 
 #include "doppler/base/error.h"
 #include "doppler/nn/matrix.h"
-#include "doppler/policy/features/partial_placement.h"
+#include "doppler/nn/wide_loops.h"
+#include "doppler/policy/features/choice_features.h"
 
 namespace doppler::policy {
-
-std::string_view prior_name(Prior prior) {
-  return prior == Prior::kList ? "list" : "none";
-}
-
-Prior prior_named(std::string_view name) {
-  for (const Prior prior : {Prior::kNone, Prior::kList}) {
-    if (prior_name(prior) == name) return prior;
-  }
-  throw ParameterError(fmt::format("unknown prior '{}'; there are list and none", name));
-}
-
 namespace {
 
 using nn::kLane, nn::Lane, nn::load, nn::store;
 
+// Sets the hidden layer's argument to base + shares.
 template <class T>
 [[gnu::always_inline]] inline void begin_hidden(const ChoiceLayers<T>& c, const T* base,
                                                 const T* shares, T* hidden) {
@@ -41,6 +31,7 @@ template <class T>
   }
 }
 
+// Applies the activation function to the hidden layer and finds the scores.
 template <class T>
 [[gnu::always_inline]] inline void end_hidden(const ChoiceLayers<T>& c, T* hidden, T* scores) {
   const std::size_t whole = c.width / kLane * kLane;
@@ -63,6 +54,7 @@ template <class T>
   }
 }
 
+// ChoiceLayers::add_gradients().
 template <class T>
 [[gnu::always_inline]] inline void back(const ChoiceLayers<T>& c, const T* hidden,
                                         const T* d_scores, T* d_hidden, T* d_last, T* d_base,
@@ -92,7 +84,7 @@ template <class T>
   for (std::size_t j = whole; j < c.width; ++j) {
     for (std::size_t d = 0; d < c.devices; ++d) {
       const T out = hidden[d * c.width + j];
-      const T mine = d_scores[d] * c.last[j] * nn::leaky_slope(out);
+      const T mine = d_scores[d] * c.last[j] * nn::leaky_relu_slope(out);
       d_last[j] += d_scores[d] * out;
       d_base[j] += mine;
       d_shares[d * c.width + j] += mine;
@@ -116,6 +108,17 @@ DOPPLER_WIDE_CLONES void back_floats(const ChoiceLayers<float>& c, const float* 
 
 }  // namespace
 
+std::string_view prior_name(Prior prior) {
+  return prior == Prior::kList ? "list" : "none";
+}
+
+Prior prior_named(std::string_view name) {
+  for (const Prior prior : {Prior::kNone, Prior::kList}) {
+    if (prior_name(prior) == name) return prior;
+  }
+  throw ParameterError(fmt::format("unknown prior '{}'; there are list and none", name));
+}
+
 template <class T>
 void ChoiceLayers<T>::score(const T* features, const T* base, const T* shares, T* hidden,
                             T* scores) const {
@@ -134,8 +137,9 @@ void ChoiceLayers<T>::score(const T* features, const T* base, const T* shares, T
   }
   if (prior == Prior::kNone) return;
   for (std::size_t d = 0; d < devices; ++d, features += kChoiceFeatures) {
-    scores[d] += T(kPriorOfLateEnd) * features[kEndsLater] +
-                 T(kPriorOfSiblingsNear) * features[kSiblingsNear];
+    const ChoiceRow<const T> row(features);
+    scores[d] += T(kPriorOfLateEnd) * row[ChoiceFeature::kEndsLater] +
+                 T(kPriorOfSiblingsNear) * row[ChoiceFeature::kSiblingsNear];
   }
 }
 

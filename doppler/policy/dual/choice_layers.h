@@ -1,5 +1,5 @@
-// What SEL and PLC prefer before they have learnt anything, added to the scores of the networks: a
-// soft list scheduler that keeps siblings together. Training can unlearn it.
+// The two layers of PLC that run at every step of every episode, forward and back, and the
+// preferences that SEL and PLC have before they are trained.
 #pragma once
 
 #include <cstddef>
@@ -8,39 +8,42 @@
 
 namespace doppler::policy {
 
+// What SEL and PLC prefer before they have learnt anything. It is added to the scores of the
+// networks, and training can unlearn it.
 enum class Prior : std::uint8_t {
   kNone,
-  kList,
+  kList,  // a soft list scheduler that keeps siblings together
 };
 std::string_view prior_name(Prior prior);
 // Throws ParameterError that lists the known names.
 Prior prior_named(std::string_view name);
 
-// Weights of features where the prior is kList. The first two make a list scheduler; the third is
-// larger than they need, since trainings without it find out late, or never, that siblings belong
+// Weights of features in the prior kList. The first two make a list scheduler. The third is larger
+// than that needs, since trainings without it find out late, or never, that siblings belong
 // together.
-inline constexpr double kPriorOfBLevel = 8.0;        // SEL: b-level over critical path
-inline constexpr double kPriorOfLateEnd = -2.0;      // PLC: ends later than elsewhere
-inline constexpr double kPriorOfSiblingsNear = 6.0;  // PLC
+inline constexpr double kPriorOfBLevel = 8.0;        // SEL: NodeFeature::kBLevel
+inline constexpr double kPriorOfLateEnd = -2.0;      // PLC: ChoiceFeature::kEndsLater
+inline constexpr double kPriorOfSiblingsNear = 6.0;  // PLC: ChoiceFeature::kSiblingsNear
 
-// The two layers of PLC that run at every step of every episode, forward and back.
-
-// For choices among `devices`. Rows of features have kChoiceFeatures numbers, all others `width`.
+// The layers for choices among `devices` devices. In all arrays, rows of features have
+// kChoiceFeatures numbers and other rows `width`; arrays by device have one row or number for each.
+// Refers to parameters of the caller. Thread safe.
 template <class T>
 struct ChoiceLayers {
   std::size_t devices, width;
   Prior prior;
-  const T* weights;  // by feature
+  const T* weights;  // by feature: of the hidden layer
   const T* last;     // of the score
 
-  // From features by device. `base` and `shares` (by device) are added to their part of the hidden
-  // layer. Gives that layer and a score for each device.
+  // Computes the hidden layer and the score of each device from features by device. `base` (one
+  // row) and `shares` (by device) are added to the hidden layer's argument.
   void score(const T* features, const T* base, const T* shares, T* hidden, T* scores) const;
-  // What the derivatives by the scores imply: those by the hidden layer's argument are written,
-  // those by `last`, `base` and `shares` added.
+  // Computes the derivatives of a loss from those by the scores. Those by the hidden layer's
+  // argument are written to `d_hidden`; those by `last`, `base` and `shares` are added.
   void add_gradients(const T* hidden, const T* d_scores, T* d_hidden, T* d_last, T* d_base,
                      T* d_shares) const;
-  // Adds the derivatives by the weights, of many choices at once: rows of features and d_hidden.
+  // Adds the derivatives by the weights of many choices at once, from `rows` rows of features and
+  // of d_hidden.
   void add_weight_gradients(std::size_t rows, const T* features, const T* d_hidden,
                             T* d_weights) const;
 };

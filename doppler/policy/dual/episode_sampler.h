@@ -1,115 +1,111 @@
-// The two policies at work on one placement after another: sampling it, and the gradient of its
-// probability.
+// SEL and PLC at work: drawing episodes, and the gradient of their probability.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "doppler/base/rng.h"
 #include "doppler/policy/dual/network.h"
+#include "doppler/policy/features/candidates.h"
 #include "doppler/policy/features/partial_placement.h"
 #include "doppler/policy/model.h"
 
 namespace doppler::policy {
 
-// Who makes one of the two kinds of choices. The critical path's rule has no parameters: it picks
-// the candidate with the largest b-level, ties at random, and the device where the node can start
-// first, ties to the first of them. Its choices count as certain: log probability 0, no gradient.
-enum class Chooser : std::uint8_t { kLearned, kCriticalPath };
+// Selects whether a decision is made by the learned network or by the critical-path rule. The rule
+// has no parameters: it picks the candidate with the largest b-level, ties at random, and the
+// device on which the node can start first, ties to the lowest number. Its choices count as
+// certain: log probability 0, no gradient.
+enum class DecisionMaker : std::uint8_t { kLearned, kCriticalPath };
 
 struct DualDesign {
-  Chooser selection = Chooser::kLearned, placing = Chooser::kLearned;
+  DecisionMaker node_choice = DecisionMaker::kLearned;
+  DecisionMaker device_choice = DecisionMaker::kLearned;
 };
 
-// How much the two policies' log probabilities and their entropies count.
+// How much the log probabilities of the two policies and their entropy count in a loss:
+// loss = -(weights x values).
 struct LossWeights {
   double sel = 1.0, plc = 1.0, entropy = 0.0;
 };
 
-// What PLC saw and made of it, by step and device.
+// PLC's features, hidden layers and probabilities, by step and device: what learn() would otherwise
+// compute again.
 template <class T>
 struct ChoiceRecord {
   std::vector<T> features, hidden, chances;
 
   void resize(std::size_t steps, std::size_t devices, std::size_t width);
+  // Returns the memory that a record of this size takes.
   static std::size_t bytes(std::size_t steps, std::size_t devices, std::size_t width);
 };
 
-// One per thread. Nothing is allocated after the first episode.
+// Not thread safe: there is one for each thread. Nothing is allocated after the first episode.
 template <class T>
 class EpisodeSampler {
  public:
-  // Both must outlive this object.
+  // `network` and `nodes` must outlive this object.
   EpisodeSampler(const Network& network, const NodeFeatures& nodes, DualDesign design = {});
 
-  // `record`: where to keep what learn() needs, or null.
-  void play(std::span<const T> parameters, const Encoded<T>& encoded, Decoding decoding, Rng& rng,
-            Episode& episode, ChoiceRecord<T>* record = nullptr);
-  // The log probability of the episode. Adds `stakes` times its derivatives to the gradients, with
-  // the opposite sign: those of a loss. Without a record the episode is played again.
+  // Draws an episode. `encoded` is the network's result for the parameters. Fills `record` unless
+  // that is null.
+  void sample(std::span<const T> parameters, const Encoded<T>& encoded,
+              const SamplingSettings& settings, Rng& rng, Episode& episode,
+              ChoiceRecord<T>* record = nullptr);
+  // Returns the log probability of the episode, and adds the derivatives of the loss to
+  // `gradients`. `record` is that of sampling it, or null, in which case PLC's choices are computed
+  // again.
   LogProbability learn(std::span<const T> parameters, const Encoded<T>& encoded,
-                       const Episode& episode, const LossWeights& stakes,
+                       const Episode& episode, const LossWeights& weights,
                        const ChoiceRecord<T>* record, EpisodeGradients<T>& gradients);
 
  private:
-  struct ExponentialClock {  // in a race in which SEL's next pick is the first to arrive
-    double arrival;
-    std::uint64_t tie;
+  // A candidate in the heap from which SEL picks: the next pick is the one with the earliest time.
+  // Where picks are not random, the time stands for a rank only.
+  struct ExponentialClock {
+    double time;
+    std::uint64_t tie;  // of equal times the smaller is first
     std::uint32_t node;
   };
 
   void begin();
-  ExponentialClock runner(const Encoded<T>& encoded, std::uint32_t node, double now,
-                          Decoding decoding, Rng& rng) const;
-  // PLC's chances for the node, at a step of a record.
+  // Returns the clock of a candidate that joins at time `now`.
+  ExponentialClock start_clock(const Encoded<T>& encoded, std::uint32_t node, double now,
+                               const SamplingSettings& settings, Rng& rng) const;
+  // Computes PLC's probabilities for the node, at a step of a record.
   void score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
              ChoiceRecord<T>& record, std::size_t step);
-  // REQUIRES: the construction looks at the node.
+  // Returns the device on which the node that partial_ evaluated last can start first.
   DeviceId first_to_start() const;
-  void put(const Encoded<T>& encoded, NodeId node, DeviceId device);
-  LogProbability learn_selection(const Encoded<T>& encoded, const Episode& episode,
-                                 const LossWeights& stakes, std::vector<T>& d_scores);
-  // The entropy of SEL's next pick, from the candidates that are open; adds -stake times its
-  // derivatives.
-  double learn_entropy(const Encoded<T>& encoded, double candidates, double stake,
+  void place(const Encoded<T>& encoded, NodeId node, DeviceId device);
+  LogProbability learn_node_choices(const Encoded<T>& encoded, const Episode& episode,
+                                    const LossWeights& weights, std::vector<T>& d_scores);
+  // Returns the entropy of SEL's next pick among open_, whose rates sum to `total_rate`. Adds
+  // -weight times its derivatives to `d_scores`.
+  double learn_entropy(const Encoded<T>& encoded, double total_rate, double weight,
                        std::vector<T>& d_scores) const;
-  // Of the steps from `first` to before `end`; the first of them is step `recorded` of the record.
-  LogProbability learn_placing(const ChoiceLayers<T>& layers, const Episode& episode,
-                               std::size_t first, std::size_t end, const ChoiceRecord<T>& record,
-                               std::size_t recorded, const LossWeights& stakes,
-                               EpisodeGradients<T>& gradients);
+  // Learns from the steps from `first` to before `end`. The first of them is step `recorded` of the
+  // record.
+  LogProbability learn_device_choices(const ChoiceLayers<T>& layers, const Episode& episode,
+                                      std::size_t first, std::size_t end,
+                                      const ChoiceRecord<T>& record, std::size_t recorded,
+                                      const LossWeights& weights, EpisodeGradients<T>& gradients);
 
   const Network& network_;
   const NodeFeatures& nodes_;
   DualDesign design_;
-  PartialPlacement construction_;
-  std::vector<std::uint32_t> edges_in_;  // by node: from other nodes
-  std::vector<ExponentialClock> race_;
+  PartialPlacement partial_;
+  std::vector<ExponentialClock> clocks_;  // a heap of all candidates
   ChoiceRecord<T> scratch_;
-  std::vector<T> d_hidden_;             // by step and device
-  std::vector<T> scores_;               // by device
-  std::vector<T> shares_, d_shares_;    // by device
-  std::vector<long double> entered_;    // by node
-  std::vector<std::uint32_t> missing_;  // by node
-  std::vector<std::uint32_t> open_;     // candidates, where their entropy counts
-};
+  std::vector<T> scores_;             // by device
+  std::vector<T> shares_, d_shares_;  // by device
+  std::vector<T> d_hidden_;           // by step and device
 
-// The two policies as a model that can be trained, or one of them beside the critical path's rule.
-
-class DualModel final : public Model {
- public:
-  explicit DualModel(NetworkShape shape, DualDesign design = {})
-      : network_(shape), design_(design) {}
-
-  const nn::ParameterTable& parameters() const override { return network_.parameters(); }
-  std::unique_ptr<Workspace> workspace() const override;
-  std::unique_ptr<BatchRollout> actor(const NodeFeatures& nodes) const override;
-
- private:
-  Network network_;
-  DualDesign design_;
+  // Of learn_node_choices().
+  Candidates candidates_;
+  std::vector<long double> entered_;  // by node: the running sum when it became a candidate
+  std::vector<std::uint32_t> open_;   // the candidates, if their entropy counts
 };
 
 }  // namespace doppler::policy

@@ -1,82 +1,20 @@
 #include "doppler/policy/dual/network.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <string>
 
+#include "doppler/base/error.h"
+
 namespace doppler::policy {
-
-MessageRounds::MessageRounds(nn::ParameterTable& table, std::size_t rounds, std::size_t width) {
-  for (std::size_t k = 0; k < rounds; ++k) {
-    const std::string name = "round" + std::to_string(k);
-    nn::Dense own(table, name + ".own", width, width, nn::Offset::kAdded, 0.5);
-    nn::Dense producers(table, name + ".producers", width, width, nn::Offset::kNone, 0.5);
-    nn::Dense consumers(table, name + ".consumers", width, width, nn::Offset::kNone, 0.5);
-    rounds_.push_back({own, producers, consumers});
-  }
-}
-
-template <class T>
-nn::Matrix<T>& MessageRounds::first(RoundsTrace<T>& trace) const {
-  trace.embeddings.resize(rounds_.size() + 1);
-  return trace.embeddings[0];
-}
-
-template <class T>
-void MessageRounds::run(std::span<const T> parameters, const NodeFeatures& nodes,
-                        RoundsTrace<T>& trace) const {
-  trace.from_producers.resize(rounds_.size());
-  trace.from_consumers.resize(rounds_.size());
-  trace.messages.resize(rounds_.size());
-  for (std::size_t k = 0; k < rounds_.size(); ++k) {
-    const nn::Matrix<T>& in = trace.embeddings[k];
-    nodes.producers().mean(in, trace.from_producers[k]);
-    nodes.consumers().mean(in, trace.from_consumers[k]);
-    nn::Matrix<T>& message = trace.messages[k];
-    message.setZero(in.rows(), in.cols());
-    rounds_[k].own.add(parameters, in, message);
-    rounds_[k].producers.add(parameters, trace.from_producers[k], message);
-    rounds_[k].consumers.add(parameters, trace.from_consumers[k], message);
-    nn::apply_leaky_relu(message);
-    trace.embeddings[k + 1] = in + message;
-  }
-}
-
-template <class T>
-void MessageRounds::add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
-                                  const RoundsTrace<T>& trace, nn::Matrix<T>& d_embeddings,
-                                  std::span<T> gradients) const {
-  for (std::size_t k = rounds_.size(); k-- > 0;) {
-    const nn::Matrix<T>& in = trace.embeddings[k];
-    const nn::Matrix<T> d_message = nn::before_leaky_relu(trace.messages[k], d_embeddings);
-    nn::Matrix<T> d_producers = nn::Matrix<T>::Zero(in.rows(), in.cols()),
-                  d_consumers = d_producers;
-    rounds_[k].own.add_gradients(parameters, in, d_message, gradients, &d_embeddings);
-    rounds_[k].producers.add_gradients(parameters, trace.from_producers[k], d_message, gradients,
-                                       &d_producers);
-    rounds_[k].consumers.add_gradients(parameters, trace.from_consumers[k], d_message, gradients,
-                                       &d_consumers);
-    nodes.producers().add_gradients(d_producers, d_embeddings);
-    nodes.consumers().add_gradients(d_consumers, d_embeddings);
-  }
-}
-
-#define DOPPLER_ROUNDS_OF(T)                                                                      \
-  template nn::Matrix<T>& MessageRounds::first(RoundsTrace<T>&) const;                            \
-  template void MessageRounds::run(std::span<const T>, const NodeFeatures&, RoundsTrace<T>&)      \
-      const;                                                                                      \
-  template void MessageRounds::add_gradients(std::span<const T>, const NodeFeatures&,             \
-                                             const RoundsTrace<T>&, nn::Matrix<T>&, std::span<T>) \
-      const;
-DOPPLER_ROUNDS_OF(float)
-DOPPLER_ROUNDS_OF(double)
-#undef DOPPLER_ROUNDS_OF
-
 namespace {
 
-// Scores of SEL, less their mean, stay within this: those that grow without bound make imitation
-// diverge, and running sums of exp(score) lose the small ones beside the large. Much less, and the
-// order of nodes in deep graphs would be noise, which drowns what PLC could learn.
+// SEL's scores are centred on their mean over the graph and bounded by this. Without a bound
+// imitation diverges, and running sums of exp(score) lose the small scores beside the large. With a
+// much smaller one the order of nodes in deep graphs would be noise, which drowns what PLC could
+// learn.
 constexpr double kLargestScore = 20.0;
 
 nn::Dense no_offset(nn::ParameterTable& table, const std::string& name, std::size_t inputs,
@@ -84,8 +22,9 @@ nn::Dense no_offset(nn::ParameterTable& table, const std::string& name, std::siz
   return {table, name, inputs, outputs, nn::Offset::kNone};
 }
 
-// Means of embeddings along ways that each go from a node to next[node], until that is the node
-// itself. `order` has a node after the next one of its way.
+// Sets each row of `out` to the mean of the embeddings along the path from that node to next[node]
+// and so on, until next[node] is the node itself. In `order`, a node comes after the next one of
+// its path. `lengths` is scratch.
 template <class T, class Order>
 void mean_along(const std::vector<std::uint32_t>& next, const Order& order, const nn::Matrix<T>& in,
                 nn::Matrix<T>& out, std::vector<T>& lengths) {
@@ -109,6 +48,7 @@ std::vector<std::size_t> forward_order(const NodeFeatures& nodes) {
   return order;
 }
 
+// Adds the derivatives by the input of mean_along(), given those by its output.
 template <class T>
 void add_gradients_along(const std::vector<std::uint32_t>& next,
                          const std::vector<std::size_t>& order, nn::Matrix<T> d_out,
@@ -129,6 +69,15 @@ void add_gradients_along(const std::vector<std::uint32_t>& next,
 
 }  // namespace
 
+void require_device_count(std::string_view model, const NetworkShape& shape,
+                          const NodeFeatures& nodes) {
+  const std::size_t devices = nodes.problem().device_count();
+  if (devices == shape.devices) return;
+  throw ParameterError(
+      fmt::format("a policy of model {} is for one number of devices: this one for {}, not for {}",
+                  model, shape.devices, devices));
+}
+
 template <class T>
 void EpisodeGradients<T>::clear(std::size_t nodes, std::size_t width) {
   scores.assign(nodes, T(0));
@@ -147,16 +96,16 @@ void EpisodeGradients<T>::add(const EpisodeGradients& other) {
   for (std::size_t i = 0; i < last.size(); ++i) last[i] += other.last[i];
 }
 
-Network::Network(NetworkShape shape, std::size_t more_features)
+Network::Network(NetworkShape shape, std::size_t extra_features)
     : shape_(shape),
-      enter_(table_, "enter", kNodeFeatures + more_features, shape.width),
+      enter_(table_, "enter", kNodeFeatures + extra_features, shape.width),
       sel_own_(table_, "sel.own", shape.width, shape.width),
       sel_ahead_(no_offset(table_, "sel.ahead", shape.width, shape.width)),
       sel_behind_(no_offset(table_, "sel.behind", shape.width, shape.width)),
-      sel_raw_(no_offset(table_, "sel.raw", kNodeFeatures + more_features, shape.width)),
+      sel_raw_(no_offset(table_, "sel.raw", kNodeFeatures + extra_features, shape.width)),
       sel_score_(table_, "sel.score", shape.width, 1, nn::Offset::kNone, 0.1),
       plc_own_(table_, "plc.own", shape.width, shape.width),
-      plc_raw_(no_offset(table_, "plc.raw", kNodeFeatures + more_features, shape.width)),
+      plc_raw_(no_offset(table_, "plc.raw", kNodeFeatures + extra_features, shape.width)),
       plc_share_(no_offset(table_, "plc.share", shape.width, shape.width)),
       plc_features_(no_offset(table_, "plc.features", kChoiceFeatures, shape.width)),
       plc_score_(table_, "plc.score", shape.width, 1, nn::Offset::kNone, 0.1),
@@ -170,12 +119,12 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
 
 template <class T>
 void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
-                     const nn::Matrix<T>& more, Encoded<T>& encoded) const {
+                     const nn::Matrix<T>& extra, Encoded<T>& encoded) const {
   const auto rows = static_cast<Eigen::Index>(nodes.node_count());
   const auto width = static_cast<Eigen::Index>(shape_.width);
-  encoded.raw.resize(rows, nodes.values().cols() + more.cols());
+  encoded.raw.resize(rows, nodes.values().cols() + extra.cols());
   encoded.raw.leftCols(nodes.values().cols()) = nodes.values().template cast<T>();
-  encoded.raw.rightCols(more.cols()) = more;
+  encoded.raw.rightCols(extra.cols()) = extra;
   nn::Matrix<T>& first = rounds_.first(encoded.rounds);
   first.setZero(rows, width);
   enter_.add(parameters, encoded.raw, first);
@@ -198,7 +147,8 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
   sel_score_.add(parameters, encoded.hidden, scores);
   encoded.scores.resize(nodes.node_count());
   encoded.rates.resize(nodes.node_count());
-  if (shape_.prior == Prior::kList) scores += T(kPriorOfBLevel) * encoded.raw.col(kBLevelFeature);
+  if (shape_.prior == Prior::kList)
+    scores += T(kPriorOfBLevel) * encoded.raw.col(column_of(NodeFeature::kBLevel));
   const T mean = scores.mean();
   for (std::size_t v = 0; v < encoded.scores.size(); ++v) {
     const T score = scores(static_cast<Eigen::Index>(v), 0) - mean;
@@ -211,7 +161,7 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
   plc_raw_.add(parameters, encoded.raw, encoded.choice_base);
   encoded.choice_share.setZero(rows, width);
   plc_share_.add(parameters, last, encoded.choice_share);
-  // So that the sum on a device is of the same size for any number of nodes.
+  // With this scale the sum on a device has the same size for any number of nodes.
   encoded.choice_share *= static_cast<T>(nodes.problem().device_count()) /
                           static_cast<T>(std::max<std::size_t>(1, nodes.node_count()));
 }
@@ -243,7 +193,7 @@ void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& n
   d_scores.array() -= d_scores.mean();
   nn::Matrix<T> d_hidden = nn::Matrix<T>::Zero(last.rows(), last.cols());
   sel_score_.add_gradients(parameters, encoded.hidden, d_scores, gradients, &d_hidden);
-  d_hidden = nn::before_leaky_relu(encoded.hidden, d_hidden);
+  d_hidden = nn::leaky_relu_gradient(encoded.hidden, d_hidden);
   nn::Matrix<T> d_ahead = nn::Matrix<T>::Zero(last.rows(), last.cols()), d_behind = d_ahead;
   sel_own_.add_gradients(parameters, last, d_hidden, gradients, &d_last);
   sel_ahead_.add_gradients(parameters, encoded.ahead, d_hidden, gradients, &d_ahead);
@@ -256,7 +206,7 @@ void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& n
 
   rounds_.add_gradients(parameters, nodes, encoded.rounds, d_last, gradients);
   enter_.add_gradients<T>(parameters, encoded.raw,
-                          nn::before_leaky_relu(encoded.rounds.embeddings[0], d_last), gradients,
+                          nn::leaky_relu_gradient(encoded.rounds.embeddings[0], d_last), gradients,
                           nullptr);
 }
 

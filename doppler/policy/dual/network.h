@@ -1,122 +1,101 @@
-// Rounds of message passing along a graph. Each adds to the embedding of a node what it makes of
-// that, of the mean over the node's producers and of the mean over its consumers.
+// The two policies, SEL and PLC, as one network.
+//
+// An encoder passes messages along the graph, in both directions, for a few rounds. SEL gives each
+// node one score. It comes from the node's embedding, from the means of the embeddings along its
+// longest paths to an exit and from an entry, and from the node's features. PLC gives each device a
+// score for the node that is to be placed. It comes from the node's embedding, from the sum of the
+// embeddings of the nodes that are already on the device, and from the features of the choice.
+//
+// All but the last depend on the graph alone. They are computed once for any number of episodes, so
+// that a step of an episode costs a few hundred multiplications per device.
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "doppler/nn/layers.h"
 #include "doppler/nn/matrix.h"
 #include "doppler/nn/parameters.h"
 #include "doppler/policy/dual/choice_layers.h"
+#include "doppler/policy/dual/message_rounds.h"
+#include "doppler/policy/features/choice_features.h"
 #include "doppler/policy/features/node_features.h"
-#include "doppler/policy/features/partial_placement.h"
 
 namespace doppler::policy {
 
-// What the way back needs.
-template <class T>
-struct RoundsTrace {
-  std::vector<nn::Matrix<T>> embeddings;  // before the first round, after each
-  std::vector<nn::Matrix<T>> from_producers, from_consumers, messages;  // by round
-};
-
-class MessageRounds {
- public:
-  MessageRounds(nn::ParameterTable& table, std::size_t rounds, std::size_t width);
-
-  // Where to put embeddings for the first round.
-  template <class T>
-  nn::Matrix<T>& first(RoundsTrace<T>& trace) const;
-  template <class T>
-  void run(std::span<const T> parameters, const NodeFeatures& nodes, RoundsTrace<T>& trace) const;
-  // `d_embeddings` are derivatives by the last embeddings, afterwards by the first.
-  template <class T>
-  void add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
-                     const RoundsTrace<T>& trace, nn::Matrix<T>& d_embeddings,
-                     std::span<T> gradients) const;
-
- private:
-  struct Round {
-    nn::Dense own, producers, consumers;
-  };
-  std::vector<Round> rounds_;
-};
-
-// The two policies as one network.
-//
-// An encoder passes messages along the graph, in both directions, a few rounds. From a node's
-// embedding, the means of those along its longest ways to an exit and from an entry, and its raw
-// features SEL gives it one score. From the embedding, the sum of those already on a device and the
-// features of the choice PLC gives the device a score. All but the last depend on the graph alone,
-// so they are computed once for any number of episodes, and a step of one costs a few hundred
-// multiplications per device.
-//
-// A network has no state besides its shape: parameters are the caller's. The scalar is float;
-// double serves to check gradients.
-
+// The largest width of a network.
 inline constexpr std::size_t kWidest = 1024;
 
 struct NetworkShape {
-  std::size_t width = 32;  // up to kWidest
+  std::size_t width = 32;  // numbers in an embedding, up to kWidest
   std::size_t rounds = 3;  // of message passing; 0: none
-  // Of models with an output for each device: for how many; 0: any number.
+  // The number of devices, for models with one output for each; 0 for models that serve any number.
   std::size_t devices = 0;
-  FeatureSet without = {};     // of choices
+  FeatureSet without = {};     // features of choices that are always zero
   Prior prior = Prior::kList;  // of SEL and PLC; placeto and gdp have none
 
   friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
 };
+// Throws ParameterError if the problem has another number of devices than the shape. `model` is the
+// name for the message.
+void require_device_count(std::string_view model, const NetworkShape& shape,
+                          const NodeFeatures& nodes);
 
-// What the graph alone decides.
+// Everything that depends on the graph and the parameters alone.
 template <class T>
 struct Encoded {
-  std::vector<T> scores;       // of SEL, by node
-  std::vector<double> rates;   // exp(score): chances to be picked are in proportion to it
-  nn::Matrix<T> choice_base;   // by node: what PLC's hidden layer gets from it
-  nn::Matrix<T> choice_share;  // by node: what a device's other choices get once it is placed there
+  std::vector<T> scores;      // by node: SEL's scores
+  std::vector<double> rates;  // by node: exp(score); SEL picks candidates in proportion to it
+  nn::Matrix<T> choice_base;  // by node: what it adds to PLC's hidden layer when it is placed
+  // By node: what it adds to PLC's hidden layer of later choices for the device on which it lies.
+  nn::Matrix<T> choice_share;
 
-  // For the way back.
-  nn::Matrix<T> raw;
+  // For Network::add_gradients().
+  nn::Matrix<T> raw;  // by node: all features
   RoundsTrace<T> rounds;
-  nn::Matrix<T> ahead, behind;  // means along the ways
-  nn::Matrix<T> hidden;         // of SEL
+  nn::Matrix<T> ahead, behind;  // by node: means of the embeddings along the two paths
+  nn::Matrix<T> hidden;         // by node: SEL's hidden layer
 };
 
-// Derivatives that episodes give: by what Encoded holds and by the parameters of PLC's last layers.
+// Derivatives of the loss of one or more episodes, by what Encoded holds and by the parameters of
+// PLC's last layers.
 template <class T>
 struct EpisodeGradients {
   std::vector<T> scores;
   nn::Matrix<T> choice_base, choice_share;
   std::vector<T> weights, last;  // of ChoiceLayers
 
+  // Sets all to zero.
   void clear(std::size_t nodes, std::size_t width);
   void add(const EpisodeGradients& other);
 };
 
+// A network has no state besides its shape, and parameters are the caller's: immutable and thread
+// safe. The scalar T is float in use; double serves to check gradients.
 class Network {
  public:
-  // `more_features`: of nodes, beside those of NodeFeatures.
-  explicit Network(NetworkShape shape, std::size_t more_features = 0);
+  // `extra_features`: the number of features that nodes have beside those of NodeFeatures.
+  explicit Network(NetworkShape shape, std::size_t extra_features = 0);
 
   const NetworkShape& shape() const { return shape_; }
   const nn::ParameterTable& parameters() const { return table_; }
 
+  // Runs the encoder, SEL and the part of PLC that depends on the graph alone.
   template <class T>
   void encode(std::span<const T> parameters, const NodeFeatures& nodes, Encoded<T>& encoded) const;
-  // The same with more features, by node.
+  // Does the same with `extra` features, by node.
   template <class T>
-  void encode(std::span<const T> parameters, const NodeFeatures& nodes, const nn::Matrix<T>& more,
+  void encode(std::span<const T> parameters, const NodeFeatures& nodes, const nn::Matrix<T>& extra,
               Encoded<T>& encoded) const;
-  // Adds to the gradients of all parameters.
+  // Adds the derivatives by all parameters to `gradients`, given those that episodes found.
   template <class T>
   void add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
                      const Encoded<T>& encoded, const EpisodeGradients<T>& d_episodes,
                      std::span<T> gradients) const;
 
-  // PLC's layers, for choices among so many devices.
+  // Returns PLC's last layers, for choices among so many devices. They refer to `parameters`.
   template <class T>
   ChoiceLayers<T> choice_layers(std::span<const T> parameters, std::size_t devices) const;
 

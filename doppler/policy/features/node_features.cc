@@ -10,17 +10,43 @@
 namespace doppler::policy {
 namespace {
 
-constexpr std::array<std::string_view, kNodeFeatures> kNodeFeatureNames = {
-    "compute",         "b-level",      "t-level",       "slack",
-    "traffic in",      "traffic out",  "traffic share", "inputs",
-    "consumers",       "depth",        "parallelism",   "devices",
-    "graph's traffic", "shared links", "device spread", "memory pressure"};
+struct NamedNodeFeature {
+  NodeFeature feature;
+  std::string_view name;
+};
+
+constexpr std::array<NamedNodeFeature, kNodeFeatures> kNamedNodeFeatures = {{
+    {NodeFeature::kCompute, "compute"},
+    {NodeFeature::kBLevel, "b-level"},
+    {NodeFeature::kTLevel, "t-level"},
+    {NodeFeature::kSlack, "slack"},
+    {NodeFeature::kTrafficIn, "traffic in"},
+    {NodeFeature::kTrafficOut, "traffic out"},
+    {NodeFeature::kTrafficShare, "traffic share"},
+    {NodeFeature::kInputs, "inputs"},
+    {NodeFeature::kConsumers, "consumers"},
+    {NodeFeature::kDepth, "depth"},
+    {NodeFeature::kParallelism, "parallelism"},
+    {NodeFeature::kDevices, "devices"},
+    {NodeFeature::kGraphTraffic, "graph's traffic"},
+    {NodeFeature::kSharedLinks, "shared links"},
+    {NodeFeature::kDeviceSpread, "device spread"},
+    {NodeFeature::kMemoryPressure, "memory pressure"},
+}};
+
+constexpr bool node_features_in_order() {
+  for (std::size_t f = 0; f < kNodeFeatures; ++f) {
+    if (kNamedNodeFeatures[f].feature != static_cast<NodeFeature>(f)) return false;
+  }
+  return true;
+}
+static_assert(node_features_in_order());
 
 NodeId producer_of(const cost::Problem& problem, TensorId tensor) {
   return problem.graph().producer(tensor);
 }
 
-// Distinct producers that each node waits for.
+// Returns the distinct nodes that each node waits for.
 Csr<std::uint32_t> producers_of(const cost::Problem& problem) {
   std::vector<std::uint32_t> offsets = {0}, values;
   for (std::size_t v = 0; v < problem.node_count(); ++v) {
@@ -36,7 +62,7 @@ Csr<std::uint32_t> producers_of(const cost::Problem& problem) {
   return {std::move(offsets), std::move(values)};
 }
 
-Csr<std::uint32_t> turned(const Csr<std::uint32_t>& rows) {
+Csr<std::uint32_t> transposed(const Csr<std::uint32_t>& rows) {
   return Csr<std::uint32_t>::build(rows.rows(), [&](const auto& visit) {
     for (std::size_t v = 0; v < rows.rows(); ++v) {
       for (const std::uint32_t u : rows[v]) visit(u, static_cast<std::uint32_t>(v));
@@ -46,14 +72,14 @@ Csr<std::uint32_t> turned(const Csr<std::uint32_t>& rows) {
 
 }  // namespace
 
-std::string_view node_feature_name(std::size_t feature) {
-  return kNodeFeatureNames[feature];
+std::string_view node_feature_name(std::size_t position) {
+  return kNamedNodeFeatures[position].name;
 }
 
 NodeFeatures::NodeFeatures(const cost::Problem& problem)
     : problem_(problem),
       producers_(producers_of(problem)),
-      consumers_(turned(producers_of(problem))) {
+      consumers_(transposed(producers_of(problem))) {
   find_levels();
   fill_values();
 }
@@ -131,27 +157,26 @@ void NodeFeatures::fill_values() {
       most = std::max(most, problem_.compute_time(node, device));
     }
     const double spread = least > 0.0 ? std::log(most / least) : 0.0;
-    const std::array<double, kNodeFeatures> row = {
-        std::log1p(compute_[v] / time_unit_),
-        b_levels_[v] / critical,
-        t_levels_[v] / critical,
-        1.0 - (b_levels_[v] + t_levels_[v]) / critical,
-        std::log1p(traffic_in_[v] / time_unit_),
-        std::log1p(traffic_out_[v] / time_unit_),
-        traffic_out_[v] / std::max(traffic_out_[v] + compute_[v], 1e-300),
-        std::log1p(static_cast<double>(problem_.awaited(node).size())),
-        std::log1p(static_cast<double>(problem_.edges_from(node).size())),
-        static_cast<double>(levels.of_node[v]) / depth,
-        parallelism,
-        std::log2(devices) / 4.0,
-        traffic,
-        shared ? 1.0 : 0.0,
-        spread,
-        pressure};
-    for (std::size_t f = 0; f < row.size(); ++f) {
-      values_(static_cast<Eigen::Index>(v), static_cast<Eigen::Index>(f)) =
-          static_cast<float>(row[f]);
-    }
+    const auto set = [&](NodeFeature feature, double value) {
+      values_(static_cast<Eigen::Index>(v), column_of(feature)) = static_cast<float>(value);
+    };
+    set(NodeFeature::kCompute, std::log1p(compute_[v] / time_unit_));
+    set(NodeFeature::kBLevel, b_levels_[v] / critical);
+    set(NodeFeature::kTLevel, t_levels_[v] / critical);
+    set(NodeFeature::kSlack, 1.0 - (b_levels_[v] + t_levels_[v]) / critical);
+    set(NodeFeature::kTrafficIn, std::log1p(traffic_in_[v] / time_unit_));
+    set(NodeFeature::kTrafficOut, std::log1p(traffic_out_[v] / time_unit_));
+    set(NodeFeature::kTrafficShare,
+        traffic_out_[v] / std::max(traffic_out_[v] + compute_[v], 1e-300));
+    set(NodeFeature::kInputs, std::log1p(static_cast<double>(problem_.awaited(node).size())));
+    set(NodeFeature::kConsumers, std::log1p(static_cast<double>(problem_.edges_from(node).size())));
+    set(NodeFeature::kDepth, static_cast<double>(levels.of_node[v]) / depth);
+    set(NodeFeature::kParallelism, parallelism);
+    set(NodeFeature::kDevices, std::log2(devices) / 4.0);
+    set(NodeFeature::kGraphTraffic, traffic);
+    set(NodeFeature::kSharedLinks, shared ? 1.0 : 0.0);
+    set(NodeFeature::kDeviceSpread, spread);
+    set(NodeFeature::kMemoryPressure, pressure);
   }
 }
 

@@ -1,6 +1,9 @@
-// What a policy knows of a problem before anything is placed: features of nodes, scaled by the
-// graph's own totals so that one set of weights serves graphs and machines of any size, and the
-// ways along which it looks ahead and back. Immutable.
+// What a policy knows of a problem before anything is placed: features of the nodes and the paths
+// along which it looks ahead and back. Features are scaled by the graph's own totals, so that one
+// set of weights serves graphs and machines of any size.
+//
+// Trained parameters belong to positions of features, and policy files hold a hash of their names.
+// So neither may change unless policies are trained again.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +11,44 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
+#include "doppler/nn/layers.h"
 #include "doppler/nn/matrix.h"
 
 namespace doppler::policy {
 
+// What a policy sees of a node. "Mean" times are means over the devices; the critical path is the
+// longest one in mean times.
+enum class NodeFeature : std::size_t {
+  kCompute,       // log(1 + mean compute time / time unit)
+  kBLevel,        // longest path from the node to an exit, over the critical path
+  kTLevel,        // longest path from an entry to the node, over the critical path
+  kSlack,         // 1 - kBLevel - kTLevel
+  kTrafficIn,     // log(1 + mean transfer time of its inputs / time unit)
+  kTrafficOut,    // log(1 + mean transfer time of its outputs / time unit)
+  kTrafficShare,  // transfer time of its outputs, over that and its compute time
+  kInputs,        // log(1 + number of tensors it waits for)
+  kConsumers,     // log(1 + number of edges to consumers)
+  kDepth,         // its level, over the number of levels
+  // The rest are the same for all nodes of a problem, but for kDeviceSpread.
+  kParallelism,   // log(1 + total compute time / critical path) - log(devices)
+  kDevices,       // log2(devices) / 4
+  kGraphTraffic,  // log(1 + total transfer time / total compute time)
+  kSharedLinks,   // 1 if transfers share channels, else 0
+  kDeviceSpread,  // log(slowest / fastest compute time over the devices allowed)
+  // Bytes of all tensors over the memory of all devices, at most 2; 0 if memory cannot bind.
+  kMemoryPressure,
+};
 inline constexpr std::size_t kNodeFeatures = 16;
-// Positions of those that are used by themselves; all but the first tell what a problem is like as
-// a whole.
-inline constexpr std::size_t kBLevelFeature = 1, kParallelism = 10, kTraffic = 12,
-                             kDeviceSpread = 14;
-// Of one feature, for tables.
-std::string_view node_feature_name(std::size_t feature);
 
+// Returns the name of the feature at a position. REQUIRES: position < kNodeFeatures.
+std::string_view node_feature_name(std::size_t position);
+// Returns the column of NodeFeatures::values() that holds the feature.
+constexpr Eigen::Index column_of(NodeFeature feature) {
+  return static_cast<Eigen::Index>(feature);
+}
+
+// The features of all nodes of one problem. Times are in the problem's unit, seconds unless the
+// graph gives its own. Immutable and thread safe.
 class NodeFeatures {
  public:
   // `problem` must outlive this object.
@@ -28,18 +57,22 @@ class NodeFeatures {
   const cost::Problem& problem() const { return problem_; }
   std::size_t node_count() const { return problem_.node_count(); }
 
-  const nn::Matrix<float>& values() const { return values_; }  // a row for each node
+  // Returns kNodeFeatures numbers for each node, in its row.
+  const nn::Matrix<float>& values() const { return values_; }
+  // By node: the distinct nodes that produce what it waits for, and that wait for what it produces.
   const nn::Neighbours& producers() const { return producers_; }
   const nn::Neighbours& consumers() const { return consumers_; }
-  // The next node on the longest way to an exit, and the one before on the longest way from an
-  // entry, in mean costs; the node itself at the end of the way.
+  // By node: the next node on the longest path to an exit, and the previous one on the longest path
+  // from an entry, in mean costs. The node itself at the end of the path.
   const std::vector<std::uint32_t>& ahead() const { return ahead_; }
   const std::vector<std::uint32_t>& behind() const { return behind_; }
 
-  // Mean over the nodes of their mean compute time: the unit of all times a policy sees. Positive.
+  // Returns the mean over the nodes of their mean compute time: the unit of all times
+  // that a policy sees. Always positive.
   double time_unit() const { return time_unit_; }
-  double total_compute() const { return total_compute_; }  // over the nodes, mean over devices
-  // In mean costs, by node.
+  // Returns the sum over the nodes of their mean compute time.
+  double total_compute() const { return total_compute_; }
+  // By node: the longest path to an exit in mean costs, with the node itself.
   const std::vector<double>& b_levels() const { return b_levels_; }
 
  private:
@@ -47,8 +80,9 @@ class NodeFeatures {
   void fill_values();
 
   const cost::Problem& problem_;
-  std::vector<double> compute_, b_levels_, t_levels_, traffic_in_, traffic_out_;
-  double time_unit_ = 1.0, total_compute_ = 0.0, total_traffic_ = 0.0, critical_ = 0.0;
+  std::vector<double> compute_, b_levels_, t_levels_, traffic_in_, traffic_out_;  // by node
+  double time_unit_ = 1.0, total_compute_ = 0.0, total_traffic_ = 0.0;
+  double critical_ = 0.0;  // the longest path
   std::vector<std::uint32_t> ahead_, behind_;
   nn::Neighbours producers_, consumers_;
   nn::Matrix<float> values_;

@@ -6,7 +6,8 @@ namespace doppler::policy {
 namespace {
 
 constexpr float kNotSent = -1.0f;
-// What takes more transfers at once hardly ever makes one wait.
+// A channel that takes more transfers at once is treated as if it took this many: it hardly ever
+// makes one wait.
 constexpr std::uint32_t kMostSlots = 64;
 
 }  // namespace
@@ -28,7 +29,7 @@ Traffic::Traffic(const cost::Problem& problem, double time_unit)
                           std::min(kMostSlots, problem.channel_capacity(ChannelId::of(c))));
   }
   arrival_.resize(devices_);
-  moved_.resize(devices_);
+  transfer_times_.resize(devices_);
   queue_.resize(devices_);
 }
 
@@ -59,12 +60,12 @@ void Traffic::begin() {
   }
 }
 
-float Traffic::transfer(TensorId tensor, DeviceId from, DeviceId to) const {
+float Traffic::transfer_time(TensorId tensor, DeviceId from, DeviceId to) const {
   return static_cast<float>(per_unit_ * problem_.transfer_time(problem_.transfer_by_bytes(tensor),
                                                                amount_[tensor.index()], from, to));
 }
 
-float Traffic::free(DeviceId from, DeviceId to) const {
+float Traffic::route_free(DeviceId from, DeviceId to) const {
   float free = 0.0f;
   for (const ChannelId channel : problem_.route(from, to)) {
     free = std::max(free, channel_free_[channel.index()]);
@@ -72,9 +73,9 @@ float Traffic::free(DeviceId from, DeviceId to) const {
   return free;
 }
 
-void Traffic::look(NodeId node) {
+void Traffic::evaluate(NodeId node) {
   std::fill(arrival_.begin(), arrival_.end(), 0.0f);
-  std::fill(moved_.begin(), moved_.end(), 0.0f);
+  std::fill(transfer_times_.begin(), transfer_times_.end(), 0.0f);
   std::fill(queue_.begin(), queue_.end(), 0.0f);
   for (const TensorId tensor : problem_.awaited(node)) {
     const DeviceId from = source_[tensor.index()];
@@ -86,12 +87,12 @@ void Traffic::look(NodeId node) {
         continue;
       }
       const DeviceId to = DeviceId::of(d);
-      const float needed = transfer(tensor, from, to);
-      float end = std::max(ready, free(from, to)) + needed;
+      const float needed = transfer_time(tensor, from, to);
+      float end = std::max(ready, route_free(from, to)) + needed;
       if (one_by_one_[d]) end = std::max(end, queue_[d] + needed);
       queue_[d] = end;
       arrival_[d] = std::max(arrival_[d], end);
-      moved_[d] += needed;
+      transfer_times_[d] += needed;
     }
   }
 }
@@ -103,7 +104,7 @@ void Traffic::place(NodeId node, DeviceId device, float end) {
     if (at[device.index()] >= 0.0f) continue;
     const DeviceId from = source_[tensor.index()];
     const float arrival =
-        std::max(at[from.index()], free(from, device)) + transfer(tensor, from, device);
+        std::max(at[from.index()], route_free(from, device)) + transfer_time(tensor, from, device);
     at[device.index()] = arrival;
     sent_.push_back(tensor);
     for (const ChannelId channel : problem_.route(from, device)) {

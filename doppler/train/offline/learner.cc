@@ -16,7 +16,7 @@ Task::Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& mo
       objective_(objective),
       priorities_(priorities),
       nodes_(*problem_),
-      actor_(model.actor(nodes_)) {}
+      rollout_(model.rollout(nodes_)) {}
 
 schedule::Placement Task::placement_of(const policy::Episode& episode) const {
   if (priorities_ == policy::Priorities::kOrder) return policy::to_placement(episode);
@@ -71,14 +71,14 @@ void Learner::for_each_episode(std::size_t count, const Body& body) const {
 template <class DecodingOf>
 void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding) {
   // One slot more than is played: for the best so far.
-  task.actor_->prepare(parameters_, *workspace_, count + 1, threads_for(count + 1));
+  task.rollout_->prepare(parameters_, *workspace_, count + 1, threads_for(count + 1));
   task.need_scorers(threads_for(count));
   episodes_.resize(std::max(episodes_.size(), count));
   times_.resize(count);
   excess_bytes_.resize(count);
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
     Rng rng = Rng::stream(seed, i);
-    task.actor_->play(thread, i, decoding(i), rng, episodes_[i]);
+    task.rollout_->sample(thread, i, decoding(i), rng, episodes_[i]);
     if (task.measure_) return;
     place::Scorer& scorer = *task.scorers_[thread];
     scorer.set_samples(seed);
@@ -95,17 +95,17 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
 std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
   constexpr double kSelecting[] = {1.0, 0.3, 0.1}, kPlacing[] = {0.5, 0.2, 0.05, 0.0};
   play(task, seed, count, [&](std::size_t i) {
-    if (i == 0) return policy::Decoding::kGreedy;
+    if (i == 0) return policy::SamplingSettings::kGreedy;
     const std::size_t selecting = i % std::size(kSelecting), placing = i / std::size(kSelecting);
-    return policy::Decoding{.selecting = kSelecting[selecting],
-                            .placing = kPlacing[placing % std::size(kPlacing)]};
+    return policy::SamplingSettings{.node_temperature = kSelecting[selecting],
+                                    .device_temperature = kPlacing[placing % std::size(kPlacing)]};
   });
   return times_;
 }
 
 BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   const std::size_t count = settings_.batch;
-  play(task, seed, count, [](std::size_t) { return policy::Decoding::kSample; });
+  play(task, seed, count, [](std::size_t) { return policy::SamplingSettings::kSample; });
   std::vector<double> fitting;
   std::copy_if(times_.begin(), times_.end(), std::back_inserter(fitting),
                [](double time) { return std::isfinite(time); });
@@ -157,7 +157,8 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
 BatchReport Learner::reinforce_one(Task& task, std::uint64_t seed, double rate,
                                    double exploration) {
   play(task, seed, 1, [&](std::size_t) {
-    return policy::Decoding{.selecting = 0.0, .placing = 0.0, .exploration = exploration};
+    return policy::SamplingSettings{
+        .node_temperature = 0.0, .device_temperature = 0.0, .exploration = exploration};
   });
   const double time = times_.front();
   BatchReport report{.mean = time, .best = time, .misfits = std::isfinite(time) ? 0u : 1u};
@@ -190,15 +191,15 @@ BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> ep
   BatchReport report;
   if (episodes.empty()) return report;
   const std::size_t count = episodes.size(), nodes = task.nodes().node_count();
-  if (played == 0) task.actor_->prepare(parameters_, *workspace_, count, threads_for(count));
+  if (played == 0) task.rollout_->prepare(parameters_, *workspace_, count, threads_for(count));
   log_probabilities_.resize(std::max(log_probabilities_.size(), count));
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
-    log_probabilities_[i] = task.actor_->learn(
+    log_probabilities_[i] = task.rollout_->learn(
         thread, i, *episodes[i], {.log_probability = stakes[i], .entropy = settings_.entropy},
         i < played);
   });
   gradients_.assign(parameters_.size(), 0.0f);
-  task.actor_->add_gradients(count, gradients_);
+  task.rollout_->add_gradients(count, gradients_);
   // Of a mean over episodes and over steps: graphs of any size then learn at the same rate.
   const auto share = static_cast<float>(1.0 / static_cast<double>(count * nodes));
   for (float& gradient : gradients_) gradient *= share;

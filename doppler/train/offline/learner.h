@@ -68,7 +68,7 @@ class Task {
   schedule::Objective objective_;
   policy::Priorities priorities_;
   policy::NodeFeatures nodes_;
-  std::unique_ptr<policy::BatchRollout> actor_;
+  std::unique_ptr<policy::BatchRollout> rollout_;
   std::vector<std::unique_ptr<place::Scorer>> scorers_;  // by thread
   policy::Episode best_;
   double best_time_ = cost::kInfinity;

@@ -88,7 +88,7 @@ class PolicyPlacer final : public place::Placer {
         (!std::isfinite(best.time) && task.least_excess_bytes() < best.excess_bytes)) {
       best = {task.best_time(), task.least_excess_bytes(), task.placement()};
     }
-    return policy.domain.stranger(task.nodes());
+    return policy.domain.unfamiliar_traits(task.nodes());
   }
 
   PolicySource source_;

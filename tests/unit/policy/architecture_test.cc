@@ -1,4 +1,4 @@
-#include "doppler/policy/policy.h"
+#include "doppler/policy/architecture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -40,12 +40,13 @@ TEST(Architecture, EveryModelObeysTheConstraints) {
                                                  .memory_bytes = seed % 3 == 0 ? 2e3 : 0.0},
                                                 seed);
       const NodeFeatures nodes(*problem);
-      const auto actor = model->actor(nodes);
-      actor->prepare(parameters, *workspace, 2, 1);
-      for (const Decoding decoding : {Decoding::kSample, Decoding::kGreedy}) {
+      const auto rollout = model->rollout(nodes);
+      rollout->prepare(parameters, *workspace, 2, 1);
+      for (const SamplingSettings& settings :
+           {SamplingSettings::kSample, SamplingSettings::kGreedy}) {
         Rng rng(seed);
         Episode episode;
-        actor->play(0, 0, decoding, rng, episode);
+        rollout->sample(0, 0, settings, rng, episode);
         const schedule::Placement placement = to_placement(episode);
         schedule::check_placement(*problem, placement);
         // The order is one that a list scheduler can pick.
@@ -55,9 +56,9 @@ TEST(Architecture, EveryModelObeysTheConstraints) {
   }
 }
 
-// Whether a slot learns from what it played or from the episode, and what other slots do, makes no
+// Whether a slot learns from what it sampled or from the episode, and what other slots do, makes no
 // difference.
-TEST(Architecture, EveryModelLearnsTheSameFromEpisodesAsFromPlaying) {
+TEST(Architecture, EveryModelLearnsTheSameFromEpisodesAsFromSampling) {
   for (const std::string_view name : architecture_names()) {
     SCOPED_TRACE(name);
     const Architecture architecture = architecture_named(name);
@@ -66,26 +67,27 @@ TEST(Architecture, EveryModelLearnsTheSameFromEpisodesAsFromPlaying) {
     const std::vector<float> parameters = model->parameters().random_values(start);
     const auto problem = test::random_problem({.nodes = 20, .devices = 3}, 7);
     const NodeFeatures nodes(*problem);
-    const auto actor = model->actor(nodes);
+    const auto rollout = model->rollout(nodes);
     const auto workspace = model->workspace();
-    actor->prepare(parameters, *workspace, 2, 2);
+    rollout->prepare(parameters, *workspace, 2, 2);
     std::vector<Episode> episodes(2);
     for (std::size_t i = 0; i < 2; ++i) {
       Rng rng = Rng::stream(9, i);
-      actor->play(i, i, Decoding::kSample, rng, episodes[i]);
+      rollout->sample(i, i, SamplingSettings::kSample, rng, episodes[i]);
     }
-    const auto learnt = [&](bool played, std::size_t thread) {
+    const auto learnt = [&](bool sampled, std::size_t thread) {
       for (std::size_t i = 0; i < 2; ++i) {
-        const LogProbability log = actor->learn(thread, i, episodes[i], {i + 0.5}, played);
+        const LogProbability log = rollout->learn(thread, i, episodes[i], {i + 0.5}, sampled);
         EXPECT_LT(log.sel + log.plc, 0.0);
       }
       std::vector<float> gradients(parameters.size(), 0.0f);
-      actor->add_gradients(2, gradients);
+      rollout->add_gradients(2, gradients);
       return gradients;
     };
-    const std::vector<float> from_play = learnt(true, 0);
-    EXPECT_EQ(learnt(false, 1), from_play);
-    EXPECT_TRUE(std::any_of(from_play.begin(), from_play.end(), [](float x) { return x != 0; }));
+    const std::vector<float> from_samples = learnt(true, 0);
+    EXPECT_EQ(learnt(false, 1), from_samples);
+    EXPECT_TRUE(
+        std::any_of(from_samples.begin(), from_samples.end(), [](float x) { return x != 0; }));
   }
 }
 

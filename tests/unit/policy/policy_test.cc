@@ -86,12 +86,12 @@ TEST(Policy, DamagedAndForeignOnesAreRefusedWithAReason) {
 
 TEST(Policy, SaysWhatItHasNotSeenTheLikeOf) {
   const Policy policy = some_policy();
-  EXPECT_EQ(policy.domain.stranger(NodeFeatures(*test::random_problem(30, 2))), "");
+  EXPECT_EQ(policy.domain.unfamiliar_traits(NodeFeatures(*test::random_problem(30, 2))), "");
   std::vector<test::TestNode> nodes;
   for (int i = 0; i < 3000; ++i) nodes.push_back({std::to_string(i), 1.0});
   const auto wide =
       test::uniform_problem(test::simple_graph(nodes, {}, 0.0), 64, cost::LinkMode::kFree);
-  const std::string words = policy.domain.stranger(NodeFeatures(*wide));
+  const std::string words = policy.domain.unfamiliar_traits(NodeFeatures(*wide));
   EXPECT_THAT(words, HasSubstr("number of nodes"));
   EXPECT_THAT(words, HasSubstr("number of devices"));
 }

@@ -25,14 +25,14 @@ TEST(Traffic, SendsATensorOnce) {
   Traffic traffic(*problem, 1.0);
   traffic.begin();
   traffic.place(a, kFirst, 1.0f);
-  traffic.look(b);
+  traffic.evaluate(b);
   EXPECT_THAT(traffic.arrivals(), ElementsAre(1.0f, 3.0f));
-  EXPECT_THAT(traffic.moved(), ElementsAre(0.0f, 2.0f));
+  EXPECT_THAT(traffic.transfer_times(), ElementsAre(0.0f, 2.0f));
   traffic.place(b, kSecond, 4.0f);
   EXPECT_EQ(traffic.sent().size(), 1u);
-  traffic.look(c);
+  traffic.evaluate(c);
   EXPECT_THAT(traffic.arrivals(), ElementsAre(1.0f, 3.0f));
-  EXPECT_THAT(traffic.moved(), ElementsAre(0.0f, 0.0f));
+  EXPECT_THAT(traffic.transfer_times(), ElementsAre(0.0f, 0.0f));
   traffic.place(c, kSecond, 5.0f);
   EXPECT_TRUE(traffic.sent().empty());
 }
@@ -47,17 +47,17 @@ TEST(Traffic, WaitsForTheChannel) {
   traffic.begin();
   traffic.place(a1, kFirst, 1.0f);
   traffic.place(a2, kFirst, 2.0f);
-  traffic.look(both);
+  traffic.evaluate(both);
   EXPECT_THAT(traffic.arrivals(), ElementsAre(2.0f, 7.0f)) << "one after the other";
-  EXPECT_THAT(traffic.moved(), ElementsAre(0.0f, 6.0f));
-  traffic.look(b1);
+  EXPECT_THAT(traffic.transfer_times(), ElementsAre(0.0f, 6.0f));
+  traffic.evaluate(b1);
   EXPECT_THAT(traffic.arrivals(), ElementsAre(1.0f, 4.0f));
   traffic.place(b1, kSecond, 5.0f);
-  traffic.look(b2);
+  traffic.evaluate(b2);
   EXPECT_THAT(traffic.arrivals(), ElementsAre(2.0f, 7.0f));
   traffic.begin();
   traffic.place(a1, kFirst, 1.0f);
-  traffic.look(b1);
+  traffic.evaluate(b1);
   EXPECT_THAT(traffic.arrivals(), ElementsAre(1.0f, 4.0f)) << "begin() forgets";
 }
 
@@ -80,7 +80,7 @@ TEST(Traffic, SharesAWideChannel) {
   for (std::size_t v = 0; v < 3; ++v) traffic.place(NodeId::of(v), kFirst, 0.0f);
   const float expected[] = {3.0f, 3.0f, 6.0f};
   for (std::size_t v = 0; v < 3; ++v) {
-    traffic.look(NodeId::of(v + 3));
+    traffic.evaluate(NodeId::of(v + 3));
     EXPECT_THAT(traffic.arrivals(), ElementsAre(0.0f, expected[v])) << v;
     traffic.place(NodeId::of(v + 3), kSecond, expected[v] + 1.0f);
   }
@@ -101,7 +101,7 @@ TEST(Traffic, OnlyDelays) {
     std::vector<DeviceId> device(problem->node_count());
     std::set<std::pair<TensorId, DeviceId>> sent;
     for (const NodeId node : problem->graph().topological_order()) {
-      traffic.look(node);
+      traffic.evaluate(node);
       const auto allowed = problem->allowed_devices(node);
       const DeviceId to = allowed[rng.below(static_cast<std::uint32_t>(allowed.size()))];
       for (const std::uint32_t position : problem->awaited_edges(node)) {

@@ -1,18 +1,20 @@
-#include "doppler/policy/baselines/stepwise_model.h"
+#include "doppler/policy/baselines/stepwise.h"
 
 #include <algorithm>
 #include <limits>
 
 #include "doppler/base/error.h"
 #include "doppler/policy/baselines/per_step_rollout.h"
-#include "doppler/policy/features/choice.h"
+#include "doppler/policy/sampling.h"
 
 namespace doppler::policy {
 
+// The sampler.
+
 template <class T>
 StepwiseSampler<T>::StepwiseSampler(const Network& network, const NodeFeatures& nodes)
-    : network_(network), nodes_(nodes), construction_(nodes, network.shape().without) {
-  const std::size_t devices = construction_.device_count(), width = network.shape().width;
+    : network_(network), nodes_(nodes), partial_(nodes, network.shape().without) {
+  const std::size_t devices = partial_.device_count(), width = network.shape().width;
   features_.resize(devices * kChoiceFeatures);
   shares_.resize(devices * width);
   hidden_.resize(devices * width);
@@ -25,11 +27,11 @@ StepwiseSampler<T>::StepwiseSampler(const Network& network, const NodeFeatures& 
 
 template <class T>
 void StepwiseSampler<T>::begin() {
-  construction_.begin();
-  const auto first = construction_.new_candidates();
+  partial_.begin();
+  const auto first = partial_.new_candidates();
   candidates_.assign(first.begin(), first.end());
   device_.assign(nodes_.node_count(), DeviceId());
-  load_.assign(construction_.device_count(), 0.0);
+  load_.assign(partial_.device_count(), 0.0);
 }
 
 template <class T>
@@ -72,15 +74,15 @@ void StepwiseSampler<T>::score_devices(const ChoiceLayers<T>& layers, NodeId nod
     T* sum = &shares_[device_[v].index() * layers.width];
     for (std::size_t j = 0; j < layers.width; ++j) sum[j] += share[j];
   }
-  construction_.look(node);
-  std::copy(construction_.features().begin(), construction_.features().end(), features_.begin());
+  partial_.evaluate(node);
+  std::copy(partial_.features().begin(), partial_.features().end(), features_.begin());
   layers.score(features_.data(), encoded_.choice_base.row(node.value()).data(), shares_.data(),
                hidden_.data(), scores_.data());
-  softmax<T>(scores_, construction_.may_take(), device_chances_.data());
+  softmax<T>(scores_, partial_.may_take(), device_chances_.data());
 }
 
 template <class T>
-void StepwiseSampler<T>::put(std::size_t i, DeviceId device) {
+void StepwiseSampler<T>::place(std::size_t i, DeviceId device) {
   const NodeId node(candidates_[i]);
   const cost::Problem& problem = nodes_.problem();
   candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -88,39 +90,39 @@ void StepwiseSampler<T>::put(std::size_t i, DeviceId device) {
   load_[device.index()] += problem.compute_row(node)[problem.column(device)] *
                            static_cast<double>(load_.size()) /
                            std::max(nodes_.total_compute(), 1e-9 * nodes_.time_unit());
-  construction_.place(node, device);
-  const auto added = construction_.new_candidates();
+  partial_.place(node, device);
+  const auto added = partial_.new_candidates();
   candidates_.insert(candidates_.end(), added.begin(), added.end());
 }
 
 template <class T>
-void StepwiseSampler<T>::play(std::span<const T> parameters, Decoding decoding, Rng& rng,
-                              Episode& episode) {
-  const ChoiceLayers<T> layers =
-      network_.choice_layers<T>(parameters, construction_.device_count());
+void StepwiseSampler<T>::sample(std::span<const T> parameters, const SamplingSettings& settings,
+                                Rng& rng, Episode& episode) {
+  const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, partial_.device_count());
   begin();
   episode.order.clear();
   while (!candidates_.empty()) {
     score_candidates(parameters);
     const std::size_t i =
-        choose<T>(candidate_chances_, decoding.selecting, decoding.exploration, rng);
+        choose<T>(candidate_chances_, settings.node_temperature, settings.exploration, rng);
     const NodeId node(candidates_[i]);
     score_devices(layers, node);
     episode.order.push_back(node);
-    put(i, DeviceId::of(choose<T>(device_chances_, decoding.placing, decoding.exploration, rng)));
+    place(i, DeviceId::of(choose<T>(device_chances_, settings.device_temperature,
+                                    settings.exploration, rng)));
   }
   episode.device = device_;
 }
 
 template <class T>
 LogProbability StepwiseSampler<T>::learn(std::span<const T> parameters, const Episode& episode,
-                                         double stake, std::span<T> gradients) {
+                                         double weight, std::span<T> gradients) {
   DOPPLER_CHECK(episode.order.size() == nodes_.node_count());
-  const std::size_t devices = construction_.device_count(), width = network_.shape().width;
+  const std::size_t devices = partial_.device_count(), width = network_.shape().width;
   const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
-  // The derivative by the score of one of several choices.
+  // Returns the derivative of the loss by the score of one of several choices.
   const auto d_score = [&](T chance, bool chosen) {
-    return static_cast<T>(stake) * (chance - (chosen ? T(1) : T(0)));
+    return static_cast<T>(weight) * (chance - (chosen ? T(1) : T(0)));
   };
   const auto least = [](T chance) {
     return static_cast<double>(std::max(chance, std::numeric_limits<T>::min()));
@@ -154,7 +156,7 @@ LogProbability StepwiseSampler<T>::learn(std::span<const T> parameters, const Ep
                   d_step_.choice_share.row(static_cast<Eigen::Index>(v)).data());
     }
     network_.add_gradients(parameters, nodes_, encoded_, d_step_, gradients);
-    put(chosen, device);
+    place(chosen, device);
   }
   return {.sel = sel.log(), .plc = plc.log()};
 }
@@ -162,14 +164,16 @@ LogProbability StepwiseSampler<T>::learn(std::span<const T> parameters, const Ep
 template class StepwiseSampler<float>;
 template class StepwiseSampler<double>;
 
+// The model.
+
 std::unique_ptr<Workspace> StepwiseModel::workspace() const {
-  return std::make_unique<StepWorkspace>();
+  return std::make_unique<PerStepWorkspace>();
 }
 
-std::unique_ptr<BatchRollout> StepwiseModel::actor(const NodeFeatures& nodes) const {
-  using EpisodeSampler = StepwiseSampler<float>;
-  return std::make_unique<PerStepRollout<EpisodeSampler>>(
-      [this, &nodes] { return std::make_unique<EpisodeSampler>(network_, nodes); });
+std::unique_ptr<BatchRollout> StepwiseModel::rollout(const NodeFeatures& nodes) const {
+  using Sampler = StepwiseSampler<float>;
+  return std::make_unique<PerStepRollout<Sampler>>(
+      [this, &nodes] { return std::make_unique<Sampler>(network_, nodes); });
 }
 
 }  // namespace doppler::policy

@@ -1,11 +1,11 @@
-#include "doppler/policy/model.h"
+#include "doppler/policy/episode.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 
 #include "doppler/base/error.h"
+#include "doppler/policy/features/candidates.h"
 
 namespace doppler::policy {
 
@@ -29,39 +29,31 @@ schedule::Placement to_placement(const Episode& episode) {
   return placement;
 }
 
-std::vector<std::uint32_t> edges_from_nodes(const cost::Problem& problem) {
-  std::vector<std::uint32_t> count(problem.node_count(), 0);
-  for (const cost::Problem::Edge& edge : problem.edges()) {
-    if (problem.graph().producer(edge.tensor).valid()) ++count[edge.consumer.index()];
-  }
-  return count;
-}
-
 Episode to_episode(const cost::Problem& problem, const schedule::Placement& placement) {
   Episode episode{.order = {}, .device = placement.device};
-  std::vector<std::uint32_t> missing = edges_from_nodes(problem);
   const auto later = [&](NodeId a, NodeId b) {
     const double x = placement.priority[a.index()], y = placement.priority[b.index()];
     return x != y ? x < y : a > b;
   };
-  std::vector<NodeId> candidates;
-  const auto add = [&](NodeId node) {
-    candidates.push_back(node);
-    std::push_heap(candidates.begin(), candidates.end(), later);
-  };
-  for (std::size_t v = 0; v < missing.size(); ++v) {
-    if (missing[v] == 0) add(NodeId::of(v));
-  }
-  while (!candidates.empty()) {
-    std::pop_heap(candidates.begin(), candidates.end(), later);
-    const NodeId node = candidates.back();
-    candidates.pop_back();
-    episode.order.push_back(node);
-    for (const cost::Problem::Edge& edge : problem.edges_from(node)) {
-      if (--missing[edge.consumer.index()] == 0) add(edge.consumer);
+  Candidates candidates(problem);
+  candidates.begin();
+  std::vector<NodeId> heap;  // the next node to pick is at the front
+  for (;;) {
+    for (const std::uint32_t node : candidates.added()) {
+      heap.push_back(NodeId(node));
+      std::push_heap(heap.begin(), heap.end(), later);
     }
+    if (heap.empty()) return episode;
+    std::pop_heap(heap.begin(), heap.end(), later);
+    const NodeId node = heap.back();
+    heap.pop_back();
+    episode.order.push_back(node);
+    candidates.place(node);
   }
-  return episode;
+}
+
+std::vector<NodeId> list_order(const NodeFeatures& nodes) {
+  return to_episode(nodes.problem(), {.device = {}, .priority = nodes.b_levels()}).order;
 }
 
 }  // namespace doppler::policy

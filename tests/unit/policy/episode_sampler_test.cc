@@ -15,20 +15,22 @@
 namespace doppler::policy {
 namespace {
 
-constexpr Chooser kLearned = Chooser::kLearned, kCriticalPath = Chooser::kCriticalPath;
+constexpr DecisionMaker kLearned = DecisionMaker::kLearned,
+                        kCriticalPath = DecisionMaker::kCriticalPath;
 
 std::vector<double> random_parameters(const Network& network, std::uint64_t seed) {
   return test::random_parameters(network.parameters(), seed);
 }
 
-Episode played(const Network& network, const NodeFeatures& nodes,
-               const std::vector<double>& parameters, std::uint64_t seed, DualDesign design = {}) {
+Episode sampled_episode(const Network& network, const NodeFeatures& nodes,
+                        const std::vector<double>& parameters, std::uint64_t seed,
+                        DualDesign design = {}) {
   Encoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
-  EpisodeSampler<double> player(network, nodes, design);
+  EpisodeSampler<double> sampler(network, nodes, design);
   Rng rng(seed);
   Episode episode;
-  player.play(parameters, encoded, Decoding::kSample, rng, episode);
+  sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode);
   return episode;
 }
 
@@ -36,7 +38,7 @@ Episode played(const Network& network, const NodeFeatures& nodes,
 // parameter, on problems of all sorts.
 TEST(EpisodeSampler, GradientsAreThoseOfFiniteDifferences) {
   constexpr DualDesign kDesigns[] = {
-      {}, {.selection = kCriticalPath}, {}, {.placing = kCriticalPath}};
+      {}, {.node_choice = kCriticalPath}, {}, {.device_choice = kCriticalPath}};
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
     SCOPED_TRACE(seed);
     const DualDesign design = kDesigns[seed % 4];
@@ -46,26 +48,26 @@ TEST(EpisodeSampler, GradientsAreThoseOfFiniteDifferences) {
                            .rounds = seed % 3,
                            .without = seed % 7 == 0 ? FeatureSet(0b1010) : FeatureSet()});
     std::vector<double> parameters = random_parameters(network, seed);
-    const Episode episode = played(network, nodes, parameters, seed, design);
-    const LossWeights stakes{.sel = 0.7, .plc = -1.3, .entropy = seed % 5 == 0 ? 0.9 : 0.0};
-    EpisodeSampler<double> player(network, nodes, design);
+    const Episode episode = sampled_episode(network, nodes, parameters, seed, design);
+    const LossWeights weights{.sel = 0.7, .plc = -1.3, .entropy = seed % 5 == 0 ? 0.9 : 0.0};
+    EpisodeSampler<double> sampler(network, nodes, design);
     const auto loss = [&](std::vector<double>* gradients) {
       Encoded<double> encoded;
       network.encode<double>(parameters, nodes, encoded);
       EpisodeGradients<double> d_episode;
       d_episode.clear(nodes.node_count(), network.shape().width);
       const LogProbability log =
-          player.learn(parameters, encoded, episode, stakes, nullptr, d_episode);
+          sampler.learn(parameters, encoded, episode, weights, nullptr, d_episode);
       if (gradients) {
         network.add_gradients<double>(parameters, nodes, encoded, d_episode, *gradients);
       }
-      return -stakes.sel * log.sel - stakes.plc * log.plc - stakes.entropy * log.entropy;
+      return -weights.sel * log.sel - weights.plc * log.plc - weights.entropy * log.entropy;
     };
     test::expect_gradients(parameters, loss);
   }
 }
 
-// Whether an episode was recorded while it was played or is played again makes no difference.
+// Whether an episode was recorded while it was sampled or is computed again makes no difference.
 TEST(EpisodeSampler, LearnsTheSameFromRecordsAsFromEpisodes) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     SCOPED_TRACE(seed);
@@ -76,16 +78,16 @@ TEST(EpisodeSampler, LearnsTheSameFromRecordsAsFromEpisodes) {
     const std::vector<double> parameters = random_parameters(network, seed);
     Encoded<double> encoded;
     network.encode<double>(parameters, nodes, encoded);
-    EpisodeSampler<double> player(network, nodes);
+    EpisodeSampler<double> sampler(network, nodes);
     Rng rng(seed);
     Episode episode;
     ChoiceRecord<double> record;
-    player.play(parameters, encoded, Decoding::kSample, rng, episode, &record);
+    sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode, &record);
     EpisodeGradients<double> from_record, from_episode;
     from_record.clear(nodes.node_count(), 8);
     from_episode.clear(nodes.node_count(), 8);
-    const LogProbability a = player.learn(parameters, encoded, episode, {}, &record, from_record);
-    const LogProbability b = player.learn(parameters, encoded, episode, {}, nullptr, from_episode);
+    const LogProbability a = sampler.learn(parameters, encoded, episode, {}, &record, from_record);
+    const LogProbability b = sampler.learn(parameters, encoded, episode, {}, nullptr, from_episode);
     EXPECT_EQ(a.sel, b.sel);
     EXPECT_NEAR(a.plc, b.plc, 1e-9 * std::abs(a.plc));
     EXPECT_EQ(from_record.scores, from_episode.scores);
@@ -96,13 +98,13 @@ TEST(EpisodeSampler, LearnsTheSameFromRecordsAsFromEpisodes) {
   }
 }
 
-TEST(EpisodeSampler, PlaysPlacementsThatObeyTheConstraints) {
+TEST(EpisodeSampler, SamplesPlacementsThatObeyTheConstraints) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
     const NodeFeatures nodes(*problem);
     const Network network({.width = 8, .rounds = 1});
-    const Episode episode = played(network, nodes, random_parameters(network, seed), seed);
+    const Episode episode = sampled_episode(network, nodes, random_parameters(network, seed), seed);
     const schedule::Placement placement = to_placement(episode);
     schedule::check_placement(*problem, placement);
     EXPECT_EQ(to_episode(*problem, placement), episode);
@@ -118,30 +120,31 @@ TEST(EpisodeSampler, FollowsTheCriticalPathWhereItIsTold) {
   const NodeFeatures nodes(*problem);
   const Network network({.width = 4, .rounds = 1});
   const std::vector<double> parameters = random_parameters(network, 2);
-  const DualDesign neither{.selection = kCriticalPath, .placing = kCriticalPath};
+  const DualDesign neither{.node_choice = kCriticalPath, .device_choice = kCriticalPath};
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    const Episode episode = played(network, nodes, parameters, seed, neither);
+    const Episode episode = sampled_episode(network, nodes, parameters, seed, neither);
     // b first on device 0; a on device 1, which is free. c could start at 5 + 1 = 6 on device 1 and
     // at max(5, 3 + 1) = 5 on device 0.
     EXPECT_THAT(episode.order, testing::ElementsAre(NodeId(1), NodeId(0), NodeId(2)));
     EXPECT_THAT(episode.device, testing::ElementsAre(DeviceId(1), DeviceId(0), DeviceId(0)));
   }
-  for (const Chooser selection : {kLearned, kCriticalPath}) {
-    const DualDesign design{.selection = selection,
-                            .placing = selection == kLearned ? kCriticalPath : kLearned};
+  for (const DecisionMaker node_choice : {kLearned, kCriticalPath}) {
+    const DualDesign design{.node_choice = node_choice,
+                            .device_choice = node_choice == kLearned ? kCriticalPath : kLearned};
     Encoded<double> encoded;
     network.encode<double>(parameters, nodes, encoded);
-    EpisodeSampler<double> player(network, nodes, design);
+    EpisodeSampler<double> sampler(network, nodes, design);
     EpisodeGradients<double> gradients;
     gradients.clear(nodes.node_count(), 4);
-    const LogProbability log = player.learn(
-        parameters, encoded, played(network, nodes, parameters, 1, design), {}, nullptr, gradients);
-    EXPECT_EQ(log.sel < 0.0, selection == kLearned);
-    EXPECT_EQ(log.plc < 0.0, selection == kCriticalPath);
+    const LogProbability log =
+        sampler.learn(parameters, encoded, sampled_episode(network, nodes, parameters, 1, design),
+                      {}, nullptr, gradients);
+    EXPECT_EQ(log.sel < 0.0, node_choice == kLearned);
+    EXPECT_EQ(log.plc < 0.0, node_choice == kCriticalPath);
   }
 }
 
-// Each order of four independent nodes with scores s has the chance of Plackett and Luce: the
+// Each order of three independent nodes with scores s has the chance of Plackett and Luce: the
 // product over its steps of exp(s) over the sum of what is left.
 TEST(EpisodeSampler, PicksNodesInProportionToTheirScores) {
   const auto problem = test::uniform_problem(
@@ -153,13 +156,13 @@ TEST(EpisodeSampler, PicksNodesInProportionToTheirScores) {
   network.encode<double>(parameters, nodes, encoded);
   encoded.scores = {0.0, 1.0, -0.5};
   for (std::size_t v = 0; v < 3; ++v) encoded.rates[v] = std::exp(encoded.scores[v]);
-  EpisodeSampler<double> player(network, nodes);
+  EpisodeSampler<double> sampler(network, nodes);
   Rng rng(5);
   std::map<std::vector<NodeId>, int> seen;
   constexpr int kEpisodes = 60'000;
   Episode episode;
   for (int i = 0; i < kEpisodes; ++i) {
-    player.play(parameters, encoded, Decoding::kSample, rng, episode);
+    sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode);
     ++seen[episode.order];
   }
   ASSERT_EQ(seen.size(), 6u);
@@ -190,16 +193,17 @@ TEST(EpisodeSampler, CopesWithScoresFarApart) {
   network.encode<double>(parameters, nodes, encoded);
   encoded.scores = {-19.0, 18.0, 19.0, -18.0};
   for (std::size_t v = 0; v < 4; ++v) encoded.rates[v] = std::exp(encoded.scores[v]);
-  EpisodeSampler<double> player(network, nodes);
+  EpisodeSampler<double> sampler(network, nodes);
   Episode episode;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Rng rng(seed);
-    player.play(parameters, encoded, {.selecting = 0.05, .placing = 0.05}, rng, episode);
+    sampler.sample(parameters, encoded, {.node_temperature = 0.05, .device_temperature = 0.05}, rng,
+                   episode);
     EXPECT_THAT(episode.order, testing::ElementsAre(NodeId(0), NodeId(2), NodeId(1), NodeId(3)));
   }
   EpisodeGradients<double> gradients;
   gradients.clear(nodes.node_count(), network.shape().width);
-  player.learn(parameters, encoded, episode, {.sel = 1.0, .plc = 0.0}, nullptr, gradients);
+  sampler.learn(parameters, encoded, episode, {.sel = 1.0, .plc = 0.0}, nullptr, gradients);
   // faster was picked with chance 1 / (1 + 1 / e), all others for certain.
   const double missed = 1.0 / (1.0 + std::exp(1.0));
   const std::vector<double> expected = {0.0, missed, -missed, 0.0};

@@ -1,4 +1,5 @@
-// Choosing among a few by their scores.
+// Choosing one of several by scores: probabilities, drawing from them, and the logarithm of the
+// probability of many choices. All functions are thread safe with an Rng for each thread.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +13,23 @@
 
 namespace doppler::policy {
 
-// Chances of what may be chosen, from scores; at least one may.
+// How choices are drawn from the probabilities p of a policy.
+struct SamplingSettings {
+  // Choices are drawn in proportion to p ^ (1 / temperature). At 1 that is the policy itself; at 0
+  // it is the likeliest choice.
+  double node_temperature = 1.0, device_temperature = 1.0;
+  // The probability with which a choice is drawn uniformly from all that are possible instead.
+  double exploration = 0.0;
+
+  static const SamplingSettings kSample;  // as the policy has it
+  static const SamplingSettings kGreedy;  // always the likeliest choice
+};
+inline constexpr SamplingSettings SamplingSettings::kSample{};
+inline constexpr SamplingSettings SamplingSettings::kGreedy{.node_temperature = 0.0,
+                                                            .device_temperature = 0.0};
+
+// Writes the probabilities exp(score) / sum of exp(score) over the allowed, and 0 for the others,
+// to `chances`. REQUIRES: at least one is allowed.
 template <class T>
 void softmax(std::span<const T> scores, std::span<const std::uint8_t> allowed, T* chances) {
   T largest = -std::numeric_limits<T>::infinity();
@@ -27,16 +44,8 @@ void softmax(std::span<const T> scores, std::span<const std::uint8_t> allowed, T
   for (std::size_t d = 0; d < scores.size(); ++d) chances[d] /= sum;
 }
 
-// How choices are made: with chances to the power of 1 / temperature, or the likeliest at 0; now
-// and then, where it explores, any with the same chance.
-struct Decoding {
-  double selecting = 1.0, placing = 1.0;  // temperatures of the choice of nodes and of devices
-  double exploration = 0.0;               // share of choices
-
-  static const Decoding kSample, kGreedy;
-};
-inline constexpr Decoding Decoding::kSample{}, Decoding::kGreedy{.selecting = 0.0, .placing = 0.0};
-
+// Returns the position of a choice that is drawn as SamplingSettings says. What has chance 0 is
+// never drawn. REQUIRES: the chances sum to 1.
 template <class T>
 std::size_t choose(std::span<const T> chances, double temperature, double exploration, Rng& rng) {
   if (exploration > 0.0 && rng.chance(exploration)) {
@@ -70,7 +79,7 @@ std::size_t choose(std::span<const T> chances, double temperature, double explor
   return last;
 }
 
-// The logarithm of a product of many chances, with few calls of log.
+// The logarithm of a product of many probabilities, found with few calls of log().
 class LogOfProduct {
  public:
   void times(double chance) {

@@ -20,29 +20,29 @@ TEST(JointSampler, GradientsAreThoseOfFiniteDifferences) {
     const NodeFeatures nodes(*problem);
     const Network network({.width = 4, .rounds = seed % 3});
     std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
-    JointSampler<double> player(network, nodes);
+    JointSampler<double> sampler(network, nodes);
     Encoded<double> encoded;
     network.encode<double>(parameters, nodes, encoded);
     Rng rng(seed);
     Episode episode;
-    player.play(parameters, encoded, Decoding::kSample, rng, episode);
+    sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode);
     test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
       network.encode<double>(parameters, nodes, encoded);
       EpisodeGradients<double> d_episode;
       d_episode.clear(nodes.node_count(), network.shape().width);
-      const double stake = seed % 2 ? 0.7 : -1.3;
-      const double log = player.learn(parameters, encoded, episode, stake, d_episode);
+      const double weight = seed % 2 ? 0.7 : -1.3;
+      const double log = sampler.learn(parameters, encoded, episode, weight, d_episode);
       if (gradients) {
         network.add_gradients<double>(parameters, nodes, encoded, d_episode, *gradients);
       }
-      return -stake * log;
+      return -weight * log;
     });
   }
 }
 
 // Two independent nodes on two devices: eight episodes, whose probabilities sum to 1 and are how
-// often they are played.
-TEST(JointSampler, PlaysEpisodesAsOftenAsItSays) {
+// often they are sampled.
+TEST(JointSampler, SamplesEpisodesAsOftenAsItSays) {
   const auto problem = test::uniform_problem(test::simple_graph({{"a", 1.0}, {"b", 2.0}}, {}, 0.0),
                                              2, cost::LinkMode::kFree);
   const NodeFeatures nodes(*problem);
@@ -50,13 +50,13 @@ TEST(JointSampler, PlaysEpisodesAsOftenAsItSays) {
   const std::vector<double> parameters = test::random_parameters(network.parameters(), 3);
   Encoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
-  JointSampler<double> player(network, nodes);
+  JointSampler<double> sampler(network, nodes);
   constexpr int kEpisodes = 40'000;
   std::map<std::pair<std::vector<NodeId>, std::vector<DeviceId>>, int> seen;
   Rng rng(6);
   Episode episode;
   for (int i = 0; i < kEpisodes; ++i) {
-    player.play(parameters, encoded, Decoding::kSample, rng, episode);
+    sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode);
     ++seen[{episode.order, episode.device}];
   }
   ASSERT_EQ(seen.size(), 8u);
@@ -64,7 +64,7 @@ TEST(JointSampler, PlaysEpisodesAsOftenAsItSays) {
   for (const auto& [key, count] : seen) {
     EpisodeGradients<double> d_episode;
     d_episode.clear(2, 4);
-    const double chance = std::exp(player.learn(
+    const double chance = std::exp(sampler.learn(
         parameters, encoded, {.order = key.first, .device = key.second}, 1.0, d_episode));
     sum += chance;
     // Five standard deviations of a binomial distribution.

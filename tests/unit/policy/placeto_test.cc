@@ -19,15 +19,15 @@ TEST(PlacetoModel, GradientsAreThoseOfFiniteDifferences) {
     const NodeFeatures nodes(*problem);
     const PlacetoNetwork network({.width = 4, .rounds = seed % 3, .devices = 3});
     std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
-    PlacetoSampler<double> player(network, nodes);
+    PlacetoSampler<double> sampler(network, nodes);
     Rng rng(seed);
     Episode episode;
-    player.play(parameters, Decoding::kSample, rng, episode);
+    sampler.sample(parameters, SamplingSettings::kSample, rng, episode);
     test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
-      constexpr double kStake = -1.3;
+      constexpr double kWeight = -1.3;
       std::vector<double> unused(gradients ? 0 : parameters.size());
-      return -kStake *
-             player.learn(parameters, episode, kStake, gradients ? *gradients : unused).plc;
+      return -kWeight *
+             sampler.learn(parameters, episode, kWeight, gradients ? *gradients : unused).plc;
     });
   }
 }
@@ -39,17 +39,18 @@ TEST(PlacetoModel, KnowsWhatNodesAreToEachOther) {
                          {{"a", "b"}, {"b", "d"}, {"c", "d"}}, 1.0),
       2, cost::LinkMode::kFree);
   const NodeFeatures nodes(*problem);
-  std::vector<Kin> kin;
-  find_kin(nodes, NodeId(1), kin);
-  EXPECT_THAT(kin, testing::ElementsAre(Kin::kAncestor, Kin::kItself, Kin::kParallel,
-                                        Kin::kDescendant, Kin::kParallel));
+  std::vector<Relation> relations;
+  find_relations(nodes, NodeId(1), relations);
+  EXPECT_THAT(relations,
+              testing::ElementsAre(Relation::kAncestor, Relation::kItself, Relation::kParallel,
+                                   Relation::kDescendant, Relation::kParallel));
 }
 
 TEST(PlacetoModel, IsForOneNumberOfDevices) {
   const auto problem = test::random_problem({.nodes = 5, .devices = 3}, 1);
   const NodeFeatures nodes(*problem);
   EXPECT_EQ(test::error_of<ParameterError>(
-                [&] { PlacetoModel({.width = 4, .rounds = 1, .devices = 2}).actor(nodes); }),
+                [&] { PlacetoModel({.width = 4, .rounds = 1, .devices = 2}).rollout(nodes); }),
             "a policy of model placeto is for one number of devices: this one for 2, not for 3");
 }
 

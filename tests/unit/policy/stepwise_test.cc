@@ -1,4 +1,4 @@
-#include "doppler/policy/baselines/stepwise_model.h"
+#include "doppler/policy/baselines/stepwise.h"
 
 #include <gtest/gtest.h>
 
@@ -15,16 +15,16 @@ TEST(StepwiseModel, GradientsAreThoseOfFiniteDifferences) {
     const NodeFeatures nodes(*problem);
     const Network network({.width = 4, .rounds = seed % 3}, kAssignmentFeatures);
     std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
-    StepwiseSampler<double> player(network, nodes);
+    StepwiseSampler<double> sampler(network, nodes);
     Rng rng(seed);
     Episode episode;
-    player.play(parameters, Decoding::kSample, rng, episode);
+    sampler.sample(parameters, SamplingSettings::kSample, rng, episode);
     test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
-      constexpr double kStake = 0.7;
+      constexpr double kWeight = 0.7;
       std::vector<double> unused(gradients ? 0 : parameters.size());
       const LogProbability log =
-          player.learn(parameters, episode, kStake, gradients ? *gradients : unused);
-      return -kStake * (log.sel + log.plc);
+          sampler.learn(parameters, episode, kWeight, gradients ? *gradients : unused);
+      return -kWeight * (log.sel + log.plc);
     });
   }
 }

@@ -10,8 +10,9 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// make writes 10 bytes that read takes; use needs 8 bytes of a parameter. These are there from the
-// start, so on d0, which has 15, they would be beside the 10, though these are gone by then.
+// `make` writes 10 bytes that `read` reads; `use` needs 8 bytes of a parameter. Parameters count
+// from the start. So on d0, which has 15 bytes, these 8 would have been beside the 10, even though
+// the 10 are free by the time that `use` runs.
 TEST(PartialPlacement, CountsParametersFromTheStart) {
   graph::GraphBuilder builder;
   const NodeId make = builder.add_node({.name = "make", .time = 1.0});
@@ -30,15 +31,15 @@ TEST(PartialPlacement, CountsParametersFromTheStart) {
   builder.constraints().memory = {{"d0", 15}, {"d1", 15}};
   const auto problem = test::uniform_problem(std::move(builder).build(), 2, cost::LinkMode::kFree);
   const NodeFeatures nodes(*problem);
-  PartialPlacement construction(nodes);
-  construction.begin();
+  PartialPlacement placement(nodes);
+  placement.begin();
   for (const NodeId node : {make, read}) {
-    construction.look(node);
-    EXPECT_THAT(construction.may_take(), ElementsAre(1, 1));
-    construction.place(node, DeviceId(0));
+    placement.evaluate(node);
+    EXPECT_THAT(placement.may_take(), ElementsAre(1, 1));
+    placement.place(node, DeviceId(0));
   }
-  construction.look(use);
-  EXPECT_THAT(construction.may_take(), ElementsAre(0, 1));
+  placement.evaluate(use);
+  EXPECT_THAT(placement.may_take(), ElementsAre(0, 1));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "doppler/policy/baselines/per_step_rollout.h"
 #include "support/errors.h"
 #include "support/finite_differences.h"
 #include "support/place_support.h"
@@ -20,21 +19,21 @@ TEST(GdpModel, GradientsAreThoseOfFiniteDifferences) {
     const GdpNetwork network({.width = 4, .rounds = seed % 3, .devices = 3});
     const std::vector<NodeId> order = list_order(nodes);
     std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
-    GdpSampler<double> player(nodes, order);
+    GdpSampler<double> sampler(nodes, order);
     GdpPass<double> pass;
     network.run<double>(parameters, nodes, order, pass);
     Rng rng(seed);
     Episode episode;
-    player.play(pass, Decoding::kSample, rng, episode);
+    sampler.sample(pass, SamplingSettings::kSample, rng, episode);
     test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
-      constexpr double kStake = 0.7;
+      constexpr double kWeight = 0.7;
       network.run<double>(parameters, nodes, order, pass);
       nn::Matrix<double> d_scores;
-      const double log = player.learn(pass, episode, kStake, d_scores);
+      const double log = sampler.learn(pass, episode, kWeight, d_scores);
       if (gradients) {
         network.add_gradients<double>(parameters, nodes, order, pass, d_scores, *gradients);
       }
-      return -kStake * log;
+      return -kWeight * log;
     });
   }
 }
@@ -43,7 +42,7 @@ TEST(GdpModel, IsForOneNumberOfDevices) {
   const auto problem = test::random_problem({.nodes = 5, .devices = 3}, 1);
   const NodeFeatures nodes(*problem);
   EXPECT_EQ(test::error_of<ParameterError>(
-                [&] { GdpModel({.width = 4, .rounds = 1, .devices = 4}).actor(nodes); }),
+                [&] { GdpModel({.width = 4, .rounds = 1, .devices = 4}).rollout(nodes); }),
             "a policy of model gdp is for one number of devices: this one for 4, not for 3");
 }
 
