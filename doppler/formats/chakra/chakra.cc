@@ -185,7 +185,7 @@ bool is_ours(std::string_view attribute) {
 void read_attribute(JsonReader& reader, ChakraNode& node) {
   std::string name;
   std::optional<double> value;
-  read_object(reader, [&](std::string_view key) {
+  read_foreign_json_object(reader, [&](std::string_view key) {
     if (key == "name") {
       name = reader.string();
     } else if ((key.ends_with("Val") || key.ends_with("_val")) && !key.starts_with("bool") &&
@@ -208,7 +208,7 @@ ChakraNode read_node(JsonReader& reader) {
   ChakraNode node;
   node.at = reader.value_position();
   bool has_id = false;
-  read_object(reader, [&](std::string_view key) {
+  read_foreign_json_object(reader, [&](std::string_view key) {
     if (reader.peek() == JsonReader::Kind::kNull) return false;
     if (key == "id" || key == "Id") {
       node.id = read_id(reader);
@@ -220,17 +220,17 @@ ChakraNode read_node(JsonReader& reader) {
     } else if (key == "runtime" || key == "durationMicros" || key == "duration_micros") {
       node.micros = read_quantity(reader, key);
     } else if (key == "dataDeps" || key == "data_deps") {
-      read_array(reader, [&] { node.data_deps.push_back(read_id(reader)); });
+      read_json_array(reader, [&] { node.data_deps.push_back(read_id(reader)); });
     } else if (key == "ctrlDeps" || key == "ctrl_deps") {
-      read_array(reader, [&] { node.ctrl_deps.push_back(read_id(reader)); });
+      read_json_array(reader, [&] { node.ctrl_deps.push_back(read_id(reader)); });
     } else if (key == "num_ops") {
       node.flops = read_quantity(reader, key);
     } else if (key == "comm_size" || key == "tensor_size") {
       node.moved_bytes = read_quantity(reader, key);
     } else if (key == "attr" && reader.peek() == JsonReader::Kind::kArray) {
-      read_array(reader, [&] { read_attribute(reader, node); });
+      read_json_array(reader, [&] { read_attribute(reader, node); });
     } else if (key == "outputs" && reader.peek() == JsonReader::Kind::kObject) {
-      read_object(reader, [&](std::string_view part) {
+      read_foreign_json_object(reader, [&](std::string_view part) {
         if (part != "values" || reader.peek() != JsonReader::Kind::kString) return false;
         node.result_bytes = tensor_bytes_in(reader.string());
         return true;
@@ -249,11 +249,11 @@ ChakraNode read_node(JsonReader& reader) {
 void read_chakra_json(const std::string& file, std::string_view text, ChakraTrace& trace) {
   JsonReader reader(file, text);
   bool whole = false, metadata = true;
-  read_object(reader, [&](std::string_view key) {
+  read_foreign_json_object(reader, [&](std::string_view key) {
     if (key == "id" || key == "name") metadata = false;
     if (key != "workload_graph" || reader.peek() != JsonReader::Kind::kArray) return false;
     whole = true;
-    read_array(reader, [&] { trace.add(read_node(reader)); });
+    read_json_array(reader, [&] { trace.add(read_node(reader)); });
     return true;
   });
   if (whole) {
