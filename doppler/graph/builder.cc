@@ -11,7 +11,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
 #include "doppler/base/names.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::graph {
 

@@ -19,7 +19,7 @@
 
 #include "doppler/base/csr.h"
 #include "doppler/base/id.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::graph {
 

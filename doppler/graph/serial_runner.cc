@@ -10,7 +10,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/names.h"
 #include "doppler/graph/builder.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::graph {
 namespace {
