@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "doppler/base/rng.h"
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/cpu/runnable.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/registry.h"
 
 namespace doppler {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::bench {
 

@@ -24,7 +24,7 @@ bool is_gzip(std::string_view bytes) {
 
 // --- gzip ---
 
-// An inflating stream that ends with the scope.
+// A zlib stream that is ended by the destructor.
 class Inflater {
  public:
   Inflater() {
@@ -69,7 +69,7 @@ std::string gunzip(const std::string& file, std::string_view bytes) {
     out.append(buffer.data(), produced);
     const std::size_t consumed = bytes.size() - left - stream.avail_in;
     if (code == Z_STREAM_END) {
-      // Several gzip files in a row are one; what follows otherwise is padding.
+      // Several gzip files in a row count as one. Anything else that follows is padding.
       if (!is_gzip(bytes.substr(consumed))) return out;
       inflateReset(&stream);
     } else if (code == Z_BUF_ERROR ||
@@ -91,7 +91,8 @@ std::string_view field(std::string_view header, std::size_t at, std::size_t size
   return text.substr(0, std::min(text.find('\0'), text.size()));
 }
 
-// Octal, or with the highest bit set big-endian; nothing where it is neither.
+// Returns a number field of a header: octal digits, or big-endian if the highest bit is set.
+// Returns nothing if it is neither.
 std::optional<std::uint64_t> number(std::string_view text) {
   std::uint64_t value = 0;
   if (!text.empty() && (static_cast<unsigned char>(text[0]) & 0x80) != 0) {

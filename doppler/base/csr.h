@@ -1,4 +1,5 @@
-// Rows of varying length in two flat arrays (compressed sparse rows). Immutable once built.
+// Csr, rows of varying length in two flat arrays (compressed sparse rows). Immutable once built, so
+// threads share it freely. Holds at most 2^32 - 1 values.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 namespace doppler {
 
+// Views that it returns are valid as long as the object. Indices are not checked.
 template <class T>
 class Csr {
  public:
@@ -21,13 +23,14 @@ class Csr {
   std::span<const T> operator[](std::size_t row) const {
     return {values_.data() + offsets_[row], offsets_[row + 1] - offsets_[row]};
   }
-  // The position of a row's first value in values().
+  // Returns the position of a row's first value in values().
   std::uint32_t offset(std::size_t row) const { return offsets_[row]; }
   std::span<const std::uint32_t> offsets() const { return offsets_; }
   std::span<const T> values() const { return values_; }
 
-  // Rows from pairs (row, value) visited twice: for_each_pair(visit) must call visit(row, value)
-  // for the same pairs in the same order both times. Values keep that order inside a row.
+  // Builds rows from pairs (row, value). for_each_pair(visit) is called twice and must call
+  // visit(row, value) for the same pairs in the same order both times; values keep that order
+  // inside a row.
   template <class ForEachPair>
   static Csr build(std::size_t rows, const ForEachPair& for_each_pair) {
     std::vector<std::uint32_t> offsets(rows + 1, 0);

@@ -1,5 +1,5 @@
-// Tables of text that this project has written: a line of titles, then rows of as many fields with
-// commas between them, none quoted.
+// CsvReader, for tables of text that this project has written: a line of titles, then rows of as
+// many fields with commas between them, none quoted. Not thread safe.
 #pragma once
 
 #include <charconv>
@@ -14,15 +14,17 @@ namespace doppler {
 
 class CsvReader {
  public:
-  // `text` must outlive this object. Columns are found by their titles, and counted in the order
-  // given here. Throws InputError where one is missing.
+  // Reads the line of titles. `file` names the source in errors; `text` must outlive this object.
+  // Column i of the other functions is the one whose title is the i-th of `titles`; others are
+  // ignored. Throws InputError if a title is missing.
   CsvReader(std::string file, std::string_view text, std::initializer_list<const char*> titles);
 
-  // Goes to the next row; false where there is none. Throws InputError for one of another length.
+  // Moves to the next row. Returns false if there is none. Throws InputError if the row has another
+  // number of fields than there are titles.
   bool next();
 
   std::string_view text(std::size_t column) const { return fields_[columns_[column]]; }
-  // Throws InputError for what is not a number.
+  // Returns the field as a number. Throws InputError if it is not one.
   template <class Number>
   Number number(std::size_t column) const {
     const std::string_view field = text(column);
@@ -34,7 +36,7 @@ class CsvReader {
     return value;
   }
 
-  // Throws InputError with the line of the row.
+  // Throws InputError "file:line: message" for the current row.
   [[noreturn]] void fail(const std::string& message) const;
 
  private:

@@ -6,59 +6,68 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace doppler {
 
+// The base of all errors of the library. Its message is for the user.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// A file or other outside data is not what it claims to be. The message starts with the place
-// ("file:line:column: …") where one is known.
+// A file or other outside data that is not what it claims to be. The message starts with the
+// position ("file:line:column: …") where one is known.
 class InputError : public Error {
  public:
   using Error::Error;
 };
 
-// The same of text that a person writes: below the message stand the line and a caret under the
-// place, so that it has several lines.
+// An InputError in text that a person has written. Its message has several lines: the last ones
+// show the line of the text and a caret under the position.
 class SourceError : public InputError {
  public:
   using InputError::InputError;
 };
 
-// An argument of a call or an option of the command is out of range or unknown.
+// An argument of a call or an option of the command that is out of range or unknown.
 class ParameterError : public Error {
  public:
   using Error::Error;
 };
 
-// The request is well-formed but no answer exists or none was found.
+// A well-formed request to which no answer exists or was found.
 class InfeasibleError : public Error {
  public:
   using Error::Error;
 };
 
-// The operating system refused something (a file cannot be opened, memory ran out).
+// A refusal of the operating system (a file cannot be written, memory ran out).
 class SystemError : public Error {
  public:
   using Error::Error;
 };
 
-// A broken invariant of ours, not the caller's fault. Thrown by DOPPLER_CHECK.
+// A broken invariant of the library, which is not the caller's fault. Thrown by DOPPLER_CHECK.
 class InternalError : public Error {
  public:
   using Error::Error;
 };
 
 namespace internal {
-[[noreturn]] void check_failed(const char* condition, const char* file, int line);
+[[noreturn]] inline void check_failed(const char* condition, std::string_view file, int line) {
+  // Only the file's own name, so that the message does not depend on where it was built.
+  if (const auto slash = file.rfind('/'); slash != std::string_view::npos) {
+    file.remove_prefix(slash + 1);
+  }
+  throw InternalError("internal error at " + std::string(file) + ":" + std::to_string(line) + ": " +
+                      condition + " does not hold; please report this");
+}
 }  // namespace internal
 
 }  // namespace doppler
 
-// Checks an invariant that only a programming error can break. Stays on in release builds: keep it
-// out of the innermost loops.
+// Throws InternalError unless the condition holds. For invariants that only a programming error can
+// break. It stays on in release builds, so keep it out of the innermost loops.
 #define DOPPLER_CHECK(condition) \
   ((condition) ? void(0) : ::doppler::internal::check_failed(#condition, __FILE__, __LINE__))

@@ -14,7 +14,7 @@
 namespace doppler {
 namespace {
 
-// Closes a descriptor on every way out.
+// A file descriptor that the destructor closes.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -49,7 +49,7 @@ std::string read_file(const std::string& path) {
   if (S_ISDIR(info.st_mode)) throw InputError(fmt::format("{}: is a directory, not a file", path));
   std::string content;
   constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-  // What has no size, as a pipe or /dev/zero, may have no end.
+  // Files without a size, such as a pipe or /dev/zero, may have no end.
   constexpr std::size_t kMostStreamed = std::size_t{1} << 30;
   std::size_t used = 0;
   content.resize(info.st_size > 0 ? static_cast<std::size_t>(info.st_size) + 1 : kChunkBytes);
@@ -71,7 +71,7 @@ std::string read_file(const std::string& path) {
 }
 
 void write_file(const std::string& path, std::string_view content) {
-  // A device such as /dev/null or a pipe is written to, not replaced.
+  // A device such as /dev/null or a pipe is written to and not replaced.
   struct stat info {};
   const bool in_place = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
   if (in_place && S_ISDIR(info.st_mode)) {
@@ -109,7 +109,8 @@ void check_writable(const std::string& path) {
   struct stat info {};
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail("is a directory");
-  // A regular file is replaced, which is its folder's business; anything else is written to.
+  // Replacing a regular file takes the right to write to its folder; anything else is written to
+  // itself.
   std::string asked = path;
   if (!exists || S_ISREG(info.st_mode)) {
     asked = std::filesystem::path(path).parent_path().string();

@@ -1,5 +1,5 @@
-// A 64-bit hash of a sequence of values, for fingerprints of graphs and problems. Not for use
-// against an adversary. Stable across machines of one byte order.
+// Hasher, a 64-bit hash of a sequence of values, for fingerprints of graphs and problems. It is the
+// same on all machines of one byte order, and no protection against an adversary. Not thread safe.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ namespace doppler {
 
 class Hasher {
  public:
+  // Adds the length and the bytes, so that "ab", "c" and "a", "bc" give different hashes.
   void add_bytes(std::string_view bytes) {
     add_word(bytes.size());
     while (bytes.size() >= 8) {
@@ -51,7 +52,12 @@ class Hasher {
   std::uint64_t state_ = 0x243f6a8885a308d3ull;  // the first digits of pi: nothing up our sleeve
 };
 
-// Sixteen lower-case hexadecimal digits, as files carry hashes.
-std::string hash_to_string(std::uint64_t hash);
+// Returns sixteen lower-case hexadecimal digits, the form in which files carry hashes.
+inline std::string hash_to_string(std::uint64_t hash) {
+  std::string digits(16, '0');
+  for (std::size_t i = digits.size(); i-- > 0; hash >>= 4)
+    digits[i] = "0123456789abcdef"[hash & 15];
+  return digits;
+}
 
 }  // namespace doppler

@@ -1,4 +1,6 @@
-// Strong ids: dense 32-bit indices that cannot be mixed up with each other.
+// Strong ids: dense 32-bit indices of nodes, tensors, devices and channels, as types that cannot be
+// mixed up with each other. Ids are plain values. A default-made id is invalid: it is greater than
+// all others, and the index of nothing.
 #pragma once
 
 #include <compare>
@@ -13,6 +15,7 @@ class Id {
  public:
   constexpr Id() = default;
   constexpr explicit Id(std::uint32_t value) : value_(value) {}
+  // Makes an id from an index of any integer type. REQUIRES: it fits in 32 bits.
   template <class Integer>
   static constexpr Id of(Integer index) {
     return Id(static_cast<std::uint32_t>(index));
@@ -26,7 +29,7 @@ class Id {
 
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
-  std::uint32_t value_ = kNone;  // a default-made id is invalid
+  std::uint32_t value_ = kNone;
 };
 
 using NodeId = Id<struct NodeTag>;

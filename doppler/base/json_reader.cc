@@ -66,7 +66,8 @@ const char* kind_name(JsonReader::Kind kind) {
 JsonReader::JsonReader(std::string file, std::string_view text, std::size_t start)
     : file_(std::move(file)), text_(text), at_(start) {
   if (at_ > 0) return;  // another reader has seen the beginning
-  // Of something else altogether, as a model, its first byte that is not UTF-8 says little.
+  // A binary file, such as a model, is reported as such, since the position of its first byte that
+  // is not UTF-8 would say little.
   const std::size_t first = text_.find_first_not_of(" \t\r\n\xef\xbb\xbf");
   if (first != std::string_view::npos && static_cast<unsigned char>(text_[first]) < ' ') {
     fail_at(first, "this is no JSON, but a binary file");
@@ -182,8 +183,8 @@ bool JsonReader::next_element() {
   return true;
 }
 
-// At the opening quote. Returns the text without quotes, a view into the file where it has no
-// escapes and into scratch_ otherwise.
+// Reads a string from its opening quote on. Returns the text without quotes: a view into the file
+// if it has no escapes, else a view of scratch_.
 std::string_view JsonReader::scan_string() {
   const std::size_t start = ++at_;
   while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' &&
@@ -270,7 +271,7 @@ std::string_view JsonReader::string_view() {
   return scan_string();
 }
 
-// The text of the number that comes next, checked against JSON's grammar.
+// Reads the number that comes next as text, and checks it against JSON's grammar.
 std::string_view JsonReader::number_text() {
   const Kind found = peek();
   token_start_ = at_;
@@ -306,7 +307,7 @@ double JsonReader::number() {
   double value = 0.0;
   const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (result.ec == std::errc::result_out_of_range) {
-    // Out of range is overflow or underflow; from_chars does not say which.
+    // from_chars does not tell overflow from underflow, which is read as 0.
     if (digits.find("e-") == std::string_view::npos &&
         digits.find("E-") == std::string_view::npos) {
       fail("the number is too large");

@@ -1,13 +1,21 @@
-// A pull parser for JSON (RFC 8259): the caller asks for what it expects, values are handed out as
-// they are met, nothing is kept. Reads a million-node graph without a document tree, and every
-// error, syntax or meaning, carries file:line:column.
+// A pull parser for JSON (RFC 8259), and helpers that read objects with it. The caller asks for the
+// value that it expects, values are handed out as they are met, and nothing is kept. So a graph of
+// a million nodes is read without a document tree, and every error, in syntax or in meaning, is an
+// InputError that carries file:line:column.
 //
 //   reader.begin_object();
 //   while (auto key = reader.next_key()) {
 //     if (*key == "name") name = reader.string(); else reader.skip_value();
 //   }
 //
-// Nesting is limited to kMaxDepth, so hostile files cannot exhaust the stack. Not thread safe.
+// There are three ways to read an object, by who wrote it:
+//   read_json_object          our own formats: unknown and repeated keys are errors
+//   JsonFields                the same for millions of objects: keys are numbers, nothing is
+//                             allocated
+//   read_foreign_json_object  formats of others: unknown keys are passed over
+//
+// Nesting is limited to kMaxDepth, so that hostile files cannot exhaust the stack. Nothing here is
+// thread safe.
 #pragma once
 
 #include <algorithm>
@@ -28,44 +36,51 @@ class JsonReader {
   static constexpr int kMaxDepth = 64;
 
   // `file` names the source in errors. `text` must outlive the reader. Reading starts at `start`:
-  // the beginning, or the value_position() of a value that another reader of the same text passed
-  // over. Throws InputError where the text is not UTF-8, as JSON is.
+  // at the beginning, or at the value_position() of a value that another reader of the same text
+  // passed over. Throws InputError if the text is not UTF-8, which JSON must be.
   JsonReader(std::string file, std::string_view text, std::size_t start = 0);
 
-  // The kind of the value that comes next.
+  // Returns the kind of the value that comes next.
   Kind peek();
 
+  // The functions below read the value that comes next. They throw InputError with its position if
+  // it is of another kind or malformed.
+
   void begin_object();
-  // The next key of the innermost object, or nothing at its end (which is consumed). The view is
-  // valid until the next call of any kind.
+  // Returns the next key of the innermost object, or nothing at its end, which is consumed. The
+  // view is valid until the next call of any function.
   std::optional<std::string_view> next_key();
 
   void begin_array();
-  // True where another element follows; false at the end (which is consumed).
+  // Returns whether another element follows. At the end of the array, which is consumed, returns
+  // false.
   bool next_element();
 
   std::string string();
-  // Like string(), without a copy. The view is valid until the next call of any kind.
+  // Reads a string without a copy. The view is valid until the next call of any function.
   std::string_view string_view();
-  double number();  // finite: JSON has no other
-  // Requires an integer in [0, max], written without fraction.
+  // Returns a finite number: those that are too large for a double are errors.
+  double number();
+  // Reads an integer in [0, max], written without fraction or exponent.
   std::uint64_t unsigned_integer(std::uint64_t max);
   bool boolean();
   void null();
+  // Passes over a value of any kind.
   void skip_value();
 
-  // Whether nothing but white space is left.
+  // Returns whether nothing but white space is left.
   bool done();
-  // Requires that.
+  // Throws InputError unless done().
   void finish();
 
-  // The place of the value that comes next.
+  // Returns the position of the value that comes next. Positions are byte offsets in the text.
   std::size_t value_position();
 
   // Throws InputError "file:line:column: message" for the start of the last value or key read.
   [[noreturn]] void fail(const std::string& message) const;
-  // The place of the last value or key read, as an opaque offset for fail_at.
+  // Returns the position of the last value or key read, for fail_at().
   std::size_t position() const { return token_start_; }
+  // Throws InputError "file:line:column: message" for a position.
   [[noreturn]] void fail_at(std::size_t offset, const std::string& message) const;
 
  private:
@@ -92,8 +107,9 @@ class JsonReader {
   std::string scratch_;  // the unescaped form of the last string, where it had escapes
 };
 
-// Reads a JSON object whose keys are known: hands them out as indices, in any order, and refuses
-// unknown and repeated keys with their position, so that a typing error is never silently ignored.
+// A reader of one object whose keys are known. It hands them out as indices, in the order of the
+// file, and refuses unknown and repeated keys with their position, so that a typing error is never
+// silently ignored.
 //
 //   constexpr std::string_view kKeys[] = {"name", "bytes"};
 //   JsonFields fields(reader, kKeys);
@@ -101,19 +117,21 @@ class JsonReader {
 //     switch (*key) { case 0: … read the value …; }
 //   }
 //   fields.require(0);
-
 class JsonFields {
  public:
-  // Opens the object that comes next. REQUIRES: at most 64 keys; both outlive this.
+  // Opens the object that comes next. REQUIRES: at most 64 keys; both arguments outlive this.
   JsonFields(JsonReader& reader, std::span<const std::string_view> keys);
 
-  // The index of the next key, whose value must then be read; nothing at the object's end.
+  // Returns the index of the next key, whose value the caller must then read; nothing at the end of
+  // the object. Throws InputError for an unknown or repeated key.
   std::optional<std::size_t> next();
 
+  // Returns whether the key was met so far.
   bool has(std::size_t key) const { return (seen_ >> key & 1) != 0; }
-  // Fails at the object's start unless the key was there. For use after the end.
+  // Throws InputError at the start of the object unless the key was met. To be called after its
+  // end.
   void require(std::size_t key) const;
-  // Where the object starts, for JsonReader::fail_at.
+  // Returns the position of the object, for JsonReader::fail_at.
   std::size_t position() const { return position_; }
 
  private:
@@ -125,12 +143,10 @@ class JsonFields {
   std::size_t position_;
 };
 
-// Reading JSON objects with a fixed set of keys, as all our formats have: a key that is unknown or
-// stands twice is refused with its place.
-
-// Reads the object that comes next. `read(key)` reads the key's value and returns true, or returns
-// false where it does not know the key. `what` names the object in errors ("a device"). Returns the
-// object's place, for errors about what it lacks.
+// Reads the object that comes next. `read(key)` must read the key's value and return true, or
+// return false if it does not know the key. `what` names the object in errors ("a device"). Returns
+// the object's position, for errors about missing keys. Throws InputError for an unknown or
+// repeated key.
 template <class Read>
 std::size_t read_json_object(JsonReader& reader, std::string_view what, const Read& read) {
   reader.begin_object();
@@ -147,7 +163,25 @@ std::size_t read_json_object(JsonReader& reader, std::string_view what, const Re
   return position;
 }
 
-// A hash as hash_to_string() writes it.
+// Reads an object of a foreign format. `read(key)` must read the key's value and return true, or
+// return false to pass over it.
+template <class Read>
+void read_foreign_json_object(JsonReader& reader, const Read& read) {
+  reader.begin_object();
+  while (const auto key = reader.next_key()) {
+    const std::string name(*key);
+    if (!read(std::string_view(name))) reader.skip_value();
+  }
+}
+
+// Calls read() for every element of the array that comes next, which it must read.
+template <class Read>
+void read_json_array(JsonReader& reader, const Read& read) {
+  reader.begin_array();
+  while (reader.next_element()) read();
+}
+
+// Reads a hash as hash_to_string() writes it. Throws InputError for anything else.
 inline std::uint64_t read_json_hash(JsonReader& reader) {
   const std::string text = reader.string();
   std::uint64_t hash = 0;
@@ -165,7 +199,8 @@ class JsonFormatKeys {
   JsonFormatKeys(std::string_view format, std::uint64_t newest_version)
       : format_(format), newest_(newest_version) {}
 
-  // True where the key was one of the two, whose value is read and checked.
+  // Reads and checks the value if the key is one of the two; returns false for other keys. Throws
+  // InputError for another format, or for a version newer than the newest known.
   bool read(JsonReader& reader, std::string_view key) {
     if (key == "format") {
       const std::string found = reader.string();
@@ -187,7 +222,7 @@ class JsonFormatKeys {
     return true;
   }
 
-  // Call at the end of the object: both keys must have been there.
+  // Throws InputError unless both keys were met. To be called at the end of the object.
   void require(const JsonReader& reader) const {
     if (!has_format_) reader.fail_at(0, "not a " + std::string(format_) + " file: no key 'format'");
     if (!has_version_) reader.fail_at(0, "no key 'version'");

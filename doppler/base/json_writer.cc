@@ -32,7 +32,7 @@ void JsonWriter::before_value() {
 
 JsonWriter& JsonWriter::open(char opening, char closing, JsonLayout layout) {
   before_value();
-  // Inside something compact everything is.
+  // Everything inside a compact object or array is compact.
   if (!frames_.empty() && frames_.back().layout == JsonLayout::kCompact)
     layout = JsonLayout::kCompact;
   out_ += opening;

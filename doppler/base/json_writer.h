@@ -1,8 +1,10 @@
-// Writes JSON into a string. Doubles are written with the fewest digits that read back to the same
-// bits; a double that is not finite is written as null, since JSON has no such number. The document
-// is UTF-8 whatever it is given (file names are any bytes): others become U+FFFD.
+// JsonWriter, which writes a JSON document into a string. Doubles are written with the fewest
+// digits that read back to the same bits; one that is not finite is written as null, since JSON has
+// no such number. The document is UTF-8 whatever text it is given: bytes that are not UTF-8 (file
+// names may have any) become U+FFFD.
 //
-// Objects and arrays opened as `compact` stay on one line; others put one element on each line.
+// Objects and arrays that are opened as kCompact, and everything inside them, stay on one line;
+// others put one element on each line. Not thread safe.
 #pragma once
 
 #include <concepts>
@@ -24,6 +26,7 @@ class JsonWriter {
   JsonWriter& begin_array(JsonLayout layout = JsonLayout::kLines) { return open('[', ']', layout); }
   JsonWriter& end_array() { return close(); }
 
+  // Writes the key of the next value. REQUIRES: inside an object.
   JsonWriter& key(std::string_view name);
 
   JsonWriter& value(std::string_view text);
@@ -40,12 +43,14 @@ class JsonWriter {
   }
   JsonWriter& null();
 
+  // Writes a key and its value.
   template <class T>
   JsonWriter& field(std::string_view name, const T& content) {
     return key(name).value(content);
   }
 
-  // The document, ended with a newline. REQUIRES: everything that was opened is closed.
+  // Returns the document, ended with a newline, and leaves the writer empty. REQUIRES: everything
+  // that was opened is closed.
   std::string take();
 
  private:

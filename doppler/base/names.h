@@ -1,6 +1,5 @@
-// Gives each distinct name a dense number, in order of first appearance. A hash table over one
-// block of characters: a few bytes per name beyond its text, so that readers of graphs with
-// millions of names stay small. Not thread safe.
+// Names: an index that gives each distinct name a number, and the search for names that are close
+// to a mistyped one.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +10,9 @@
 
 namespace doppler {
 
+// A table that gives each distinct name a dense number, in order of first appearance. It is a hash
+// table over one block of characters and takes only a few bytes for each name beyond its text, so
+// that readers of graphs with millions of names stay small. Not thread safe.
 class NameIndex {
  public:
   struct Added {
@@ -18,12 +20,14 @@ class NameIndex {
     bool is_new;
   };
 
-  // The number of `name`, which is added where it is new.
+  // Returns the number of `name`, which is added if it is new.
   Added add(std::string_view name);
+  // Returns the number of `name`, or nothing if it was not added.
   std::optional<std::uint32_t> find(std::string_view name) const;
 
   std::size_t size() const { return ends_.size(); }
-  // REQUIRES: number < size(). Valid until the next add.
+  // Returns the name of a number. The view is valid until the next add(). REQUIRES: number <
+  // size().
   std::string_view name(std::uint32_t number) const {
     const std::uint64_t begin = number == 0 ? 0 : ends_[number - 1];
     return std::string_view(characters_).substr(begin, ends_[number] - begin);
@@ -36,8 +40,8 @@ class NameIndex {
     std::uint32_t number = kEmpty;
   };
 
-  // The slot that holds `name`, or the empty one where it belongs. REQUIRES: there is an empty
-  // slot.
+  // Returns the slot that holds `name`, or else the empty one where it belongs. REQUIRES: there is
+  // an empty slot.
   std::size_t slot_of(std::string_view name, std::uint32_t hash) const;
   void grow();
 
@@ -46,10 +50,9 @@ class NameIndex {
   std::vector<Slot> slots_;  // a power of two, at most 3/4 full
 };
 
-// Which known names a mistyped one may have meant, for error messages.
-
-// The few candidates nearest to `text` by letters to insert, delete or replace, whatever their
-// case; best first, equal ones in the order given.
+// Returns the up to three candidates nearest to a mistyped name, for error messages: by the number
+// of letters to insert, delete or replace, regardless of case. The best comes first, equal ones
+// stay in the order given.
 std::vector<std::string> closest(std::string_view text, std::vector<std::string> candidates);
 
 }  // namespace doppler

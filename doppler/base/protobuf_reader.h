@@ -1,6 +1,7 @@
-// Reads protocol buffers on the wire, without their schema: a caller knows the numbers of the
-// fields that it wants and passes over the others. Strings and messages view the bytes that were
-// given. Every error is an InputError with the file and the byte. Not thread safe.
+// ProtobufReader, which reads the wire format of protocol buffers without a schema: the caller
+// knows the numbers of the fields that it wants and passes over the others. Strings and messages
+// are views of the bytes that were given. Every error is an InputError with the file and the byte
+// offset. Not thread safe.
 //
 //   while (reader.next()) {
 //     switch (reader.field()) {
@@ -21,38 +22,48 @@ namespace doppler {
 class ProtobufReader {
  public:
   static constexpr int kMaxDepth = 64;
-  // How a field is written, with the numbers that stand in the file.
+  // The encoding of a field, with the numbers that the wire format has for it.
   enum class Wire : std::uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-  // Both must outlive the reader and those of its messages.
+  // `file` names the source in errors. Both arguments must outlive the reader and the readers of
+  // its messages.
   ProtobufReader(const std::string& file, std::string_view bytes) : file_(&file), bytes_(bytes) {}
 
-  // Moves to the next field; false at the end. Each field must be read or skipped, once.
+  // Moves to the next field. Returns false at the end. Each field must be read or skipped once.
   bool next();
   std::uint32_t field() const { return field_; }
   Wire wire() const { return wire_; }
-  // Where the field's tag starts, in the whole file.
+  // Returns the offset in the whole file at which the field's tag starts.
   std::size_t field_offset() const { return base_ + field_at_; }
-  // How many bytes were read so far, of the whole file.
+  // Returns the offset in the whole file of the next byte to be read.
   std::size_t offset() const { return base_ + at_; }
 
-  // The bits of a number, whichever way it is written; 0 of what is none, which is passed over.
+  // The functions below read the field. They throw InputError if it has another encoding than the
+  // one they expect, or is cut off.
+
+  // Returns the bits of a number in any encoding. Passes over a field that is not a number and
+  // returns 0.
   std::uint64_t number();
   std::uint64_t unsigned_integer();
   std::int64_t integer() { return static_cast<std::int64_t>(unsigned_integer()); }
   float float32();
   std::string_view string();
+  // Returns a reader of the message that the field holds. Throws InputError if messages are nested
+  // deeper than kMaxDepth.
   ProtobufReader message();
-  // The next of the messages of a stream, each behind its length, instead of a field.
+  // Returns a reader of the next message of a stream, in which messages follow each other without
+  // tags, each behind its length. To be called instead of next().
   ProtobufReader delimited();
   bool at_end() const { return at_ == bytes_.size(); }
   void skip();
 
-  // Repeated numbers, packed or one by one: appends what the field holds. At most `limit` in all.
+  // Append the numbers of a repeated field, whether packed or one by one. Throw InputError if the
+  // list would grow beyond `limit`.
   void append_integers(std::vector<std::int64_t>& values, std::size_t limit);
   void append_floats(std::vector<double>& values, std::size_t limit);
   void append_doubles(std::vector<double>& values, std::size_t limit);
 
+  // Throws InputError for the current offset.
   [[noreturn]] void fail(const std::string& message) const;
 
  private:
@@ -63,7 +74,7 @@ class ProtobufReader {
 
   const std::string* file_;
   std::string_view bytes_;
-  std::size_t base_ = 0;  // where the bytes start in the file
+  std::size_t base_ = 0;  // the offset of bytes_ in the file
   std::size_t at_ = 0;
   std::size_t field_at_ = 0;
   std::uint32_t field_ = 0;

@@ -12,7 +12,7 @@
 
 namespace doppler {
 
-// A bijective mixer of 64 bits (the finaliser of splitmix64).
+// Returns the bits mixed by a bijection (the finaliser of splitmix64).
 constexpr std::uint64_t mix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ull;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -28,7 +28,7 @@ class Rng {
     for (auto& word : state_) word = seed = mix64(seed);
   }
 
-  // An independent generator for part `stream` of the work with seed `seed`.
+  // Returns an independent generator for part `stream` of the work with seed `seed`.
   static Rng stream(std::uint64_t seed, std::uint64_t stream) {
     return Rng(mix64(seed) ^ mix64(~stream));
   }
@@ -48,18 +48,19 @@ class Rng {
     return result;
   }
 
-  // Uniform in [0, n). REQUIRES: n > 0. The bias of the multiply-shift is below n / 2^32.
+  // Returns a uniform number in [0, n). REQUIRES: n > 0. The bias of the multiply-shift is below
+  // n / 2^32.
   std::uint32_t below(std::uint32_t n) {
     return static_cast<std::uint32_t>((((*this)() >> 32) * n) >> 32);
   }
 
-  // Uniform in [0, 1).
+  // Returns a uniform number in [0, 1), or in [low, high).
   double uniform() { return static_cast<double>((*this)() >> 11) * 0x1.0p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
 
   bool chance(double probability) { return uniform() < probability; }
 
-  // Standard normal (Box-Muller, one of the pair).
+  // Returns a standard normal number (Box-Muller, of which one number of each pair is used).
   double normal() {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
     return radius * std::cos(6.283185307179586476925 * uniform());

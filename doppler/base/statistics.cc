@@ -13,11 +13,31 @@ namespace doppler {
 
 namespace {
 
-// The mean of sorted values without the `cut` lowest and highest.
+// Returns the mean of sorted values without the `cut` lowest and the `cut` highest.
 double mean_without(const std::vector<double>& sorted, std::size_t cut) {
   const auto skipped = static_cast<std::ptrdiff_t>(cut);
   return std::accumulate(sorted.begin() + skipped, sorted.end() - skipped, 0.0) /
          static_cast<double>(sorted.size() - 2 * cut);
+}
+
+// Returns the ranks minus their mean, so that they add up to 0.
+std::vector<double> centred_ranks(std::span<const double> values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t i, std::size_t j) { return values[i] < values[j]; });
+  std::vector<double> ranks(values.size());
+  const double mean = 0.5 * (static_cast<double>(values.size()) - 1.0);
+  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
+    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
+    const double shared = 0.5 * static_cast<double>(first + last - 1);
+    for (std::size_t i = first; i < last; ++i) ranks[order[i]] = shared - mean;
+  }
+  return ranks;
+}
+
+int sign(double value) {
+  return (value > 0.0) - (value < 0.0);
 }
 
 }  // namespace
@@ -56,30 +76,6 @@ double noise_of(const std::vector<double>& values) {
   const double difference = std::abs(median(std::move(halves[0])) - median(std::move(halves[1])));
   return difference == 0.0 ? 0.0 : difference / median(values);
 }
-
-namespace {
-
-// Less the mean rank, so that they add up to 0.
-std::vector<double> centred_ranks(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t i, std::size_t j) { return values[i] < values[j]; });
-  std::vector<double> ranks(values.size());
-  const double mean = 0.5 * (static_cast<double>(values.size()) - 1.0);
-  for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
-    while (last < order.size() && values[order[last]] == values[order[first]]) ++last;
-    const double shared = 0.5 * static_cast<double>(first + last - 1);
-    for (std::size_t i = first; i < last; ++i) ranks[order[i]] = shared - mean;
-  }
-  return ranks;
-}
-
-int sign(double value) {
-  return (value > 0.0) - (value < 0.0);
-}
-
-}  // namespace
 
 std::optional<double> spearman(std::span<const double> a, std::span<const double> b) {
   DOPPLER_CHECK(a.size() == b.size());

@@ -13,8 +13,8 @@ namespace doppler {
 
 namespace {
 
-// What may follow a leading byte (RFC 3629, section 4): the range of the second byte excludes
-// overlong forms, surrogates and what lies beyond U+10FFFF.
+// The bytes that may follow a leading byte (RFC 3629, section 4). The range of the second byte
+// excludes overlong forms, surrogates and characters beyond U+10FFFF.
 struct Form {
   std::size_t length;  // 0: not a leading byte
   unsigned char second_low;
@@ -33,6 +33,24 @@ Form form_of(unsigned char lead) {
   if (lead == 0xf4) return {4, 0x80, 0x8f};
   return {0, 0, 0};
 }
+
+bool is_control(char c) {
+  return static_cast<unsigned char>(c) < 0x20;
+}
+
+constexpr std::string_view kDigits =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::uint8_t kNoDigit = 64;
+
+constexpr std::array<std::uint8_t, 256> values_of_digits() {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kNoDigit);
+  for (std::size_t i = 0; i < kDigits.size(); ++i) {
+    values[static_cast<unsigned char>(kDigits[i])] = static_cast<std::uint8_t>(i);
+  }
+  return values;
+}
+constexpr std::array<std::uint8_t, 256> kValues = values_of_digits();
 
 }  // namespace
 
@@ -53,7 +71,7 @@ std::size_t valid_utf8_prefix(std::string_view text) {
   constexpr std::uint64_t kHighBits = 0x8080808080808080u;
   std::size_t at = 0;
   while (at < text.size()) {
-    // Most text is ASCII: eight bytes at a time.
+    // Most text is ASCII, which is passed over eight bytes at a time.
     std::uint64_t word = kHighBits;
     if (text.size() - at >= sizeof(word)) std::memcpy(&word, text.data() + at, sizeof(word));
     if ((word & kHighBits) == 0) {
@@ -75,14 +93,6 @@ void require_utf8(std::string_view file, std::string_view text) {
                              static_cast<unsigned char>(text[valid])));
 }
 
-namespace {
-
-bool is_control(char c) {
-  return static_cast<unsigned char>(c) < 0x20;
-}
-
-}  // namespace
-
 void fail_at_offset(std::string_view file, std::string_view text, std::size_t offset,
                     std::string_view message) {
   const std::string_view before = text.substr(0, std::min(offset, text.size()));
@@ -91,28 +101,9 @@ void fail_at_offset(std::string_view file, std::string_view text, std::size_t of
   const std::size_t line_start = last_newline == std::string_view::npos ? 0 : last_newline + 1;
   std::string line_text =
       fmt::format("{}:{}:{}: {}", file, line, before.size() - line_start + 1, message);
-  // A message may quote a name from the file; it stays one line whatever that name holds.
   std::replace_if(line_text.begin(), line_text.end(), is_control, '?');
   throw InputError(line_text);
 }
-
-namespace {
-
-constexpr std::string_view kDigits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr std::uint8_t kNoDigit = 64;
-
-constexpr std::array<std::uint8_t, 256> values_of_digits() {
-  std::array<std::uint8_t, 256> values{};
-  values.fill(kNoDigit);
-  for (std::size_t i = 0; i < kDigits.size(); ++i) {
-    values[static_cast<unsigned char>(kDigits[i])] = static_cast<std::uint8_t>(i);
-  }
-  return values;
-}
-constexpr std::array<std::uint8_t, 256> kValues = values_of_digits();
-
-}  // namespace
 
 std::string to_base64(std::span<const std::byte> bytes) {
   std::string text;
@@ -150,7 +141,7 @@ std::optional<std::vector<std::byte>> from_base64(std::string_view text) {
     count -= 8;
     bytes.push_back(static_cast<std::byte>(bits >> count & 0xffu));
   }
-  // What is left over are zeros, or the text was written by something else.
+  // The bits that are left over must be zeros, as to_base64() writes them.
   if (count >= 6 || (bits & ((1u << count) - 1u)) != 0) return std::nullopt;
   return bytes;
 }

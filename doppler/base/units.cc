@@ -8,15 +8,15 @@
 namespace doppler {
 namespace {
 
-// Four significant digits without an exponent for values from 1 up to 9999.
+// Returns four significant digits without an exponent. REQUIRES: a value from 1 to 9999.
 std::string four_digits(double value) {
   const double magnitude = std::fabs(value);
   const int decimals = magnitude >= 1000 ? 0 : magnitude >= 100 ? 1 : magnitude >= 10 ? 2 : 3;
   return fmt::format("{:.{}f}", value, decimals);
 }
 
-// Three significant digits of a number in the unit chosen for it; an exponent where even the
-// largest unit is too small.
+// Returns three significant digits of a number in the unit chosen for it, with an exponent if even
+// the largest unit is too small.
 std::string three_digits(double value) {
   if (value >= 1e6) return fmt::format("{:.3g}", value);
   return fmt::format("{:.{}f}", value, value >= 100 ? 0 : value >= 10 ? 1 : 2);

@@ -1,4 +1,4 @@
-// Quantities as people read them.
+// Quantities as people read and write them. Pure functions, so safe to call from several threads.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,21 @@ namespace doppler {
 
 inline constexpr double kSecondsPerMicro = 1e-6;
 
-// "1.50 GiB", "512 B".
+// Returns "1.50 GiB" or "512 B".
 std::string format_bytes(double bytes);
 
-// "4096", "16GB" (powers of 1000), "1.5 GiB" or "16G" (powers of 1024), in any case of letters;
-// nothing where it is none of these or 2^60 and more.
+// Reads "4096", "16GB" (powers of 1000), "1.5 GiB" or "16G" (powers of 1024), in upper or lower
+// case. Returns nothing if the text is none of these or means 2^60 bytes or more.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
-// A time in the graph's unit: in seconds scaled to "1.234 ms"; any other unit as "123.4 <unit>".
+// Returns a time that is in `unit` as text. Seconds ("s") are scaled, as in "1.234 ms"; other units
+// are not, as in "123.40 cycles".
 std::string format_time(double time, const std::string& unit);
 
-// "1.2e+12" style counts as "1.20 T", "34.5 k".
+// Returns a count with a letter for its power of 1000: "1.20 T", "34.5 k".
 std::string format_count(double count);
 
-// "1,234,567".
+// Returns the number with commas: "1,234,567".
 std::string format_integer(std::uint64_t value);
 
 }  // namespace doppler

@@ -9,23 +9,26 @@
 namespace doppler::cost {
 namespace {
 
-// Runs that what the tables say is worth, beside those that were measured.
+// The number of measured runs that the tables' own figure weighs as much as.
 constexpr double kPriorRuns = 2.0;
-// What was not measured for so many runs counts half.
+// The number of runs after which a measurement counts half.
 constexpr double kHalfLifeRuns = 1000.0;
-// A device's change is judged by nodes that were measured there so often before.
+// The least number of earlier measurements of a node on a device, or of a link, for a new one to
+// count as evidence of a change.
 constexpr std::size_t kLeastKnown = 3;
-// Sweeps over the factors: each takes the others as they are.
+// The number of rounds in which the factors are fitted, each kind in turn with the others fixed.
 constexpr int kSweeps = 20;
 constexpr std::size_t kMostCells = std::size_t{1} << 26;
-// Wilder ratios are taken for this: nothing is learnt from a clock that stood still.
+// The largest ratio of a measured to an expected time that is believed; larger ones come from
+// broken clocks and are cut to it.
 constexpr double kWildest = 1e4;
 
+// Returns the mean of measurements, drawn towards 0 (a factor of 1) by kPriorRuns.
 double shrunk(double sum, double weight) {
   return sum / (weight + kPriorRuns);
 }
 
-// What a factor's measurements, less the other factors, come to.
+// The weighted sum of the measurements of one factor, after the other factors were subtracted.
 struct Pull {
   double sum = 0.0, weight = 0.0;
   void add(double value, double weight_of) {
@@ -34,6 +37,7 @@ struct Pull {
   }
 };
 
+// Sets each factor to the mean of its measurements and clears the sums.
 void settle(std::vector<Pull>& pulls, std::vector<double>& factors) {
   for (std::size_t i = 0; i < pulls.size(); ++i) {
     factors[i] = shrunk(pulls[i].sum, pulls[i].weight);
@@ -170,7 +174,7 @@ Corrections Calibration::corrections() const {
   }
   for (double& factor : result.node) factor = std::exp(factor);
 
-  // Links of one kind, then each.
+  // First the factor of each kind of link (equal latency and bandwidth), then that of each link.
   std::map<std::pair<double, double>, Pull> of_links;
   const auto kind_of = [&](std::uint64_t pair) {
     const Link& link =
@@ -223,7 +227,7 @@ std::vector<double> Calibration::state() const {
 void Calibration::restore(std::span<const double> state) {
   const auto refuse = [] { throw InputError("the calibration is damaged, or of another problem"); };
   std::size_t at = 0;
-  // A whole number below `limit`.
+  // Takes the next number, which must be whole and below `limit`.
   const auto take = [&](double limit) {
     if (at >= state.size() || !(state[at] >= 0.0 && state[at] < limit) ||
         state[at] != std::floor(state[at])) {

@@ -99,7 +99,7 @@ Need sum_of(const Problem& problem, std::vector<TensorId> tensors) {
   return need;
 }
 
-// Only as many as it takes to pass the capacity.
+// Keeps only as many tensors, largest first, as it takes to exceed the capacity.
 void shrink(const Problem& problem, double capacity, Need& need) {
   double bytes = 0.0;
   std::size_t count = 0;
@@ -123,7 +123,7 @@ std::string in_words(const Problem& problem, const Need& need, const std::string
                      names, one ? "s" : "", format_bytes(need.bytes), where);
 }
 
-// The most that any device of the unit has.
+// Returns the largest capacity, in bytes, among the devices on which the node is allowed.
 double largest_capacity(const Problem& problem, NodeId node) {
   double largest = 0.0;
   for (const DeviceId device : problem.allowed_devices(node)) {
@@ -134,15 +134,16 @@ double largest_capacity(const Problem& problem, NodeId node) {
 
 using Devices = std::vector<DeviceId>;
 
-// Sets of devices that something is confined to, but for that of all: those that nodes are allowed
-// on and those where parameters are at home; smallest first.
+// Returns the sets of devices, other than the set of all, to which nodes are confined by
+// constraints or parameters by their home; smallest first.
 std::vector<Devices> confining_sets(const Problem& problem, std::span<const TensorId> parameters) {
-  constexpr std::size_t kMostSets = 1'000;  // whoever forbids at random has others to look at
+  constexpr std::size_t kMostSets = 1'000;  // bounds the work for constraints made at random
   std::set<Devices> sets;
   for (const TensorId parameter : parameters) {
     if (problem.home(parameter).valid()) sets.insert(Devices{problem.home(parameter)});
   }
-  // Nodes of one set share it, and stand together more often than not.
+  // Nodes with equal sets share one in memory and mostly have neighbouring ids, so that most are
+  // recognised without looking the set up.
   const DeviceId* last = nullptr;
   for (std::size_t v = 0; v < problem.node_count() && sets.size() < kMostSets; ++v) {
     const auto allowed = problem.allowed_devices(NodeId::of(v));
@@ -173,8 +174,8 @@ std::string names_of(const Problem& problem, std::span<const DeviceId> devices) 
   return names + (devices.size() > kMostNamed ? ", …" : "");
 }
 
-// What the devices of a set must hold at any time: parameters that are read by units which may go
-// nowhere else, and those at home there.
+// Finds a set of devices that is too small for what it must hold at all times: the parameters that
+// are read by nodes which may go nowhere else, and those with their home there.
 std::string overfull_devices(const Problem& problem) {
   const graph::Graph& graph = problem.graph();
   const std::vector<TensorId> parameters = parameters_of(graph);
@@ -194,7 +195,7 @@ std::string overfull_devices(const Problem& problem) {
     std::vector<TensorId> held;
     for (const TensorId tensor : parameters) {
       const auto readers = graph.consumers(tensor);
-      // A parameter with a home reaches others only for a while.
+      // Other devices hold a parameter that has a home only for a while.
       const bool there = problem.home(tensor).valid()
                              ? inside[problem.home(tensor).index()] != 0
                              : std::any_of(readers.begin(), readers.end(), confined);
@@ -211,7 +212,8 @@ std::string overfull_devices(const Problem& problem) {
   return {};
 }
 
-// What a node needs while it runs, and what a unit's parameters need all the time.
+// Finds a unit of which no allowed device can hold the tensors of one node while it runs, or the
+// parameters of all its nodes at all times.
 std::string overfull_unit(const Problem& problem) {
   const graph::Graph& graph = problem.graph();
   for (std::uint32_t u = 0; u < problem.unit_count(); ++u) {
@@ -250,7 +252,7 @@ std::string overfull_unit(const Problem& problem) {
   return {};
 }
 
-// Every parameter that is read is somewhere.
+// Reports if all parameters that are read do not fit on all devices together.
 std::string overfull_machine(const Problem& problem) {
   std::vector<TensorId> parameters = parameters_of(problem.graph());
   std::erase_if(parameters,

@@ -21,10 +21,12 @@ void ConstraintRules::add(const ConstraintRules& more) {
   append(memory, more.memory);
 }
 
+// --- patterns ---
+
 namespace {
 
-// Whether the set that begins after '[' contains c; sets `after` behind its ']'. Nothing where the
-// set has no end: then '[' stands for itself.
+// Returns whether the set that begins after '[' contains c, and sets `after` behind its ']'.
+// Returns nothing if the set has no end: then '[' stands for itself.
 std::optional<bool> set_contains(std::string_view pattern, std::size_t start, char c,
                                  std::size_t& after) {
   std::size_t i = start;
@@ -48,7 +50,7 @@ std::optional<bool> set_contains(std::string_view pattern, std::size_t start, ch
   return std::nullopt;
 }
 
-// Whether the pattern's element at `p` fits c; sets `after` behind it.
+// Returns whether the pattern's element at `p` matches c, and sets `after` behind it.
 bool element_fits(std::string_view pattern, std::size_t p, char c, std::size_t& after) {
   after = p + 1;
   if (pattern[p] == '?') return true;
@@ -65,7 +67,7 @@ bool element_fits(std::string_view pattern, std::size_t p, char c, std::size_t& 
 }  // namespace
 
 bool glob_matches(std::string_view pattern, std::string_view text) {
-  // Goes back to the last star only, so that the work is at most the product of the lengths.
+  // Goes back to the last star only, so that the time is at most the product of the lengths.
   std::size_t p = 0, t = 0;
   std::optional<std::size_t> star;
   std::size_t taken = 0;  // where the star's text ends
@@ -88,6 +90,8 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+// --- resolving ---
+
 namespace {
 
 class Resolver {
@@ -95,7 +99,7 @@ class Resolver {
   Resolver(const graph::Graph& graph, const device::Topology& topology)
       : graph_(graph), topology_(topology) {}
 
-  // `kind`: of the constraint, for errors.
+  // Returns the nodes whose names match. `kind` names the kind of constraint in errors.
   std::vector<NodeId> nodes(std::string_view kind, const std::string& pattern) const {
     std::vector<NodeId> found;
     for (std::size_t v = 0; v < graph_.node_count(); ++v) {
@@ -109,7 +113,7 @@ class Resolver {
     return found;
   }
 
-  // By device: whether the pattern fits.
+  // Returns for each device whether its name matches.
   std::vector<bool> devices(std::string_view kind, const std::string& pattern) const {
     std::vector<bool> fits;
     std::string known;
@@ -175,6 +179,8 @@ graph::Constraints resolve(const ConstraintRules& rules, const graph::Graph& gra
   return constraints;
 }
 
+// --- JSON ---
+
 namespace {
 
 constexpr std::uint64_t kNewestVersion = 1;
@@ -202,7 +208,7 @@ std::vector<ConstraintRules::NodeRule> read_node_rules(JsonReader& reader) {
   return rules;
 }
 
-// Whether the key is one of rules.
+// Reads the value of a key of rules. Returns false, having read nothing, for any other key.
 bool read_key(JsonReader& reader, const std::string& key, ConstraintRules& rules) {
   if (key == "pin") {
     rules.pins = read_node_rules(reader);
@@ -279,7 +285,7 @@ void write_constraint_rules(JsonWriter& json, const ConstraintRules& rules) {
   if (!rules.memory.empty()) {
     json.key("memory").begin_object(JsonLayout::kCompact);
     for (std::size_t i = 0; i < rules.memory.size(); ++i) {
-      // Keys stand once: of one pattern's rules only the last counts.
+      // A JSON object may have each key once, and of one pattern's rules only the last counts.
       const bool is_last =
           std::none_of(rules.memory.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                        rules.memory.end(), [&](const ConstraintRules::MemoryRule& later) {

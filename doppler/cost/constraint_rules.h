@@ -1,8 +1,10 @@
-// What a user demands of a placement, by patterns over names, and how it becomes constraints of one
-// graph on one topology.
+// A user's demands on placements, as patterns over the names of nodes and devices, with their
+// reading, writing, and resolution to the constraints of one graph on one topology.
 //
 // A pattern is a glob: * stands for any characters, ? for one, [abc] and [a-c] for one of a set,
-// [!a-c] for one outside it, and \ takes the next character as it is. It must fit the whole name.
+// [!a-c] for one outside it, and \ takes the next character as it is. It must match the whole name.
+//
+// Plain values and pure functions, so safe to use from several threads.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +22,7 @@ class JsonWriter;
 
 namespace doppler::cost {
 
+// Rules in the order in which the user gave them.
 struct ConstraintRules {
   struct NodeRule {
     std::string nodes;    // pattern
@@ -30,13 +33,13 @@ struct ConstraintRules {
     std::uint64_t bytes;
   };
 
-  std::vector<NodeRule> pins = {};     // on one of these devices
-  std::vector<NodeRule> forbids = {};  // on none of these devices
-  // What any of the patterns of a group fits shares a device.
+  std::vector<NodeRule> pins = {};     // the nodes run on one of these devices
+  std::vector<NodeRule> forbids = {};  // the nodes run on none of these devices
+  // All nodes that match any pattern of a group share one device.
   std::vector<std::vector<std::string>> colocate = {};
-  std::vector<MemoryRule> memory = {};  // a later rule wins
+  std::vector<MemoryRule> memory = {};  // capacities; a later rule replaces an earlier one
 
-  // Those come after these.
+  // Appends other rules behind these.
   void add(const ConstraintRules& more);
   bool empty() const {
     return pins.empty() && forbids.empty() && colocate.empty() && memory.empty();
@@ -45,15 +48,16 @@ struct ConstraintRules {
 
 bool glob_matches(std::string_view pattern, std::string_view text);
 
-// Throws ParameterError where a pattern fits no node or no device: a slip, most likely.
+// Returns the constraints that the rules make for this graph on this topology. Throws
+// ParameterError if a pattern matches no node or no device, since that is most likely a mistake.
 graph::Constraints resolve(const ConstraintRules& rules, const graph::Graph& graph,
                            const device::Topology& topology);
 
-// A file of rules (docs/formats/constraints.md). Throws InputError with file:line:column.
+// Reads a file of rules (docs/formats/constraints.md). Throws InputError with file:line:column.
 ConstraintRules read_constraint_rules_json(const std::string& file, std::string_view text);
 
-// Rules as a part of another file: an object with the keys of a file of rules, but for format and
-// version.
+// Reads or writes rules as a part of another file: an object with the keys of a file of rules
+// except format and version. Reading throws InputError with the position.
 ConstraintRules read_constraint_rules(JsonReader& reader);
 void write_constraint_rules(JsonWriter& json, const ConstraintRules& rules);
 

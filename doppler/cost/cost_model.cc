@@ -42,7 +42,8 @@ std::optional<double> Roofline::node_time(const graph::Graph& graph, NodeId node
 
 namespace {
 
-// Beyond this ratio of the largest to the smallest size, latency and bandwidth can be told apart.
+// The least ratio of the largest to the smallest size at which latency and bandwidth can be told
+// apart.
 constexpr double kLeastRatioOfSizes = 2.0;
 
 // Sums over moves of products of 1 / seconds ("per"), bytes / seconds ("rate") and 1: a prediction
@@ -53,7 +54,7 @@ struct Sums {
 
   explicit Sums(std::span<const Move> moves) {
     for (const Move& move : moves) {
-      if (!(move.seconds > 0.0)) continue;  // of what took no time there is no relative error
+      if (!(move.seconds > 0.0)) continue;  // a relative error needs a positive time
       const double u = 1.0 / move.seconds, v = move.bytes / move.seconds;
       per += u;
       rate += v;
@@ -65,7 +66,7 @@ struct Sums {
     }
   }
 
-  // The sum of squared relative errors, less their number.
+  // Returns the sum of the squared relative errors minus the number of moves, which is constant.
   double error(double a, double b) const {
     return a * a * per_per + 2.0 * a * b * per_rate + b * b * rate_rate -
            2.0 * (a * per + b * rate);
@@ -81,7 +82,7 @@ Link fit_both(const Sums& s) {
   const double a = (s.per * s.rate_rate - s.rate * s.per_rate) / determinant;
   const double b = (s.rate * s.per_per - s.per * s.per_rate) / determinant;
   if (a >= 0.0 && b >= 0.0) return link_of(a, b);
-  // The error is convex, so the best lies on one of the two edges.
+  // The error is convex, so the best pair without a negative figure has one of them 0.
   const double only_latency = s.per / s.per_per;
   const double only_bytes = s.rate / s.rate_rate;
   return s.error(only_latency, 0.0) < s.error(0.0, only_bytes) ? link_of(only_latency, 0.0)
@@ -103,7 +104,7 @@ Link fit_one_size(const Link& nominal, const Sums& s) {
 
 Link fit_link(const Link& nominal, std::span<const Move> moves) {
   const Sums sums(moves);
-  // Nothing took time, or figures are beyond what numbers hold.
+  // No move took any time, or the figures overflow.
   if (sums.per == 0.0 || !std::isfinite(sums.per_per + sums.rate_rate)) return nominal;
   const Link found = sums.largest == 0.0 ? Link{sums.per / sums.per_per, nominal.bandwidth}
                      : sums.largest >= kLeastRatioOfSizes * sums.smallest

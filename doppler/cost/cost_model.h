@@ -1,4 +1,5 @@
-// How long a node takes on a kind of device, from the sources that know it.
+// Sources of costs: models of how long a node takes on a kind of device, and the link model of how
+// long a transfer takes, with its fit to measured transfers. Problem combines them into tables.
 #pragma once
 
 #include <memory>
@@ -10,42 +11,40 @@
 
 namespace doppler::cost {
 
-// Thread safe: implementations keep no mutable state.
+// A source of times of nodes. Implementations keep no mutable state, so threads share them freely.
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  // The time of `node` on a device of `kind`, in the graph's unit for given times and in seconds
-  // otherwise; nothing where this source does not know.
+  // Returns the time of `node` on a device of `kind`, or nothing if this source does not know it.
+  // Times given in the graph are in the graph's unit, all others in seconds.
   virtual std::optional<double> node_time(const graph::Graph& graph, NodeId node,
                                           const device::DeviceKind& kind) const = 0;
 };
 
-// A time given for the kind, else for its class ("cpu", "accelerator").
+// The time given in the graph for the kind of device, else for its class ("cpu", "accelerator").
 class GivenByKind final : public CostModel {
  public:
   std::optional<double> node_time(const graph::Graph&, NodeId,
                                   const device::DeviceKind&) const override;
 };
 
-// The single time given for every device.
+// The single time given in the graph for every device.
 class GivenSingle final : public CostModel {
  public:
   std::optional<double> node_time(const graph::Graph&, NodeId,
                                   const device::DeviceKind&) const override;
 };
 
-// max(flops / (peak x efficiency), bytes / (bandwidth x efficiency)) + launch overhead, with the
-// efficiencies of the op kind at the node's size. Needs flops and a peak, or bytes and a bandwidth;
-// what is missing does not bind.
+// The roofline prediction max(flops / (peak x efficiency), bytes / (bandwidth x efficiency)) +
+// launch overhead, with the efficiencies of the op kind at the node's size. It needs flops and a
+// peak, or bytes and a bandwidth; a side of the maximum that is not known is left out.
 class Roofline final : public CostModel {
  public:
   std::optional<double> node_time(const graph::Graph&, NodeId,
                                   const device::DeviceKind&) const override;
 };
 
-// What moving bytes from one device to another takes, and how measurements change that.
-
-// A transfer takes latency + bytes / bandwidth.
+// The figures of a route between two devices: a transfer takes latency + bytes / bandwidth.
 struct Link {
   double latency_seconds;
   double bandwidth;  // bytes/s: the smallest on the route; 0 where it is unknown
@@ -59,11 +58,12 @@ struct Move {
   double seconds;
 };
 
-// The latency and bandwidth, neither negative, that come closest to the moves: the least sum of
-// squared relative errors. A move that took far longer than others of its size hardly counts, since
-// no prediction is further below it than the whole of it. Where sizes are within a factor of two
-// they say nothing of both figures: then the latency of `nominal` is kept, unless it alone is
-// longer than what was measured, which scales both. `nominal` itself where no move took any time.
+// Returns the latency and bandwidth, neither negative, with the least sum of squared relative
+// errors over the moves. A move that took far longer than others of its size hardly counts, since
+// its relative error is at most 1. Moves whose sizes are all within a factor of two cannot tell
+// latency and bandwidth apart: then the latency of `nominal` is kept and the bandwidth fitted,
+// or, if that latency alone is longer than the measured times, both are scaled by one factor.
+// Returns `nominal` if no move took any time or the figures overflow.
 // REQUIRES: no move is negative; nominal.bandwidth > 0.
 Link fit_link(const Link& nominal, std::span<const Move> moves);
 

@@ -47,7 +47,7 @@ constexpr std::string_view kFormat = "doppler.costs";
 constexpr std::uint64_t kVersion = 1;
 constexpr std::string_view kTimeUnit = "s";
 
-constexpr double kLargest = 1e100;  // of any quantity: sums stay far from overflow
+constexpr double kLargest = 1e100;  // limit of every quantity, so that sums do not overflow
 constexpr std::uint64_t kMostRuns = 1'000'000'000;
 
 class CostsReader {

@@ -21,7 +21,8 @@ using graph::TensorRole;
 
 namespace {
 
-// Costs of which nothing could be used are a mistake.
+// Throws InputError if the measured costs are of another graph or of no kind of device in the
+// topology, so that nothing of them could be used.
 void check_measured(const MeasuredCosts& costs, const graph::Graph& graph,
                     const device::Topology& topology) {
   const std::string from = costs.file.empty() ? "" : costs.file + ": ";
@@ -98,7 +99,8 @@ void Problem::build_compute() {
         break;
       }
     }
-    // A node that has times for some kinds cannot run on the others; one with none is an error.
+    // A node that has times for some kinds of devices cannot run on the others. A node without any
+    // is an error.
     if (!known) {
       throw InputError(fmt::format("node '{}' has no {} that gives its cost on {}",
                                    graph_->node_name(node),
@@ -171,7 +173,7 @@ void Problem::build_links() {
   if (measured_) {
     for (std::size_t c = 1; c < link_classes_.size(); ++c) {
       const Link& nominal = topology_links_[c];
-      // Without a bandwidth transfers take given times, which are not measured.
+      // Links without a bandwidth take given times, which measurements do not change.
       if (nominal.bandwidth > 0.0) link_classes_[c] = measured_->link(nominal).value_or(nominal);
     }
   }
@@ -289,8 +291,8 @@ void Problem::build_edges() {
   });
 }
 
-// A run is never longer than all costs one after another: where that is a number far from overflow,
-// so is every time that anything above computes.
+// Throws if the sum of all costs comes near overflow. A run is never longer than all costs one
+// after another, so below that limit no later computation of a time can overflow.
 void Problem::check_total() const {
   constexpr double kLargestTotal = 1e290;
   double total = 0.0;
@@ -340,7 +342,7 @@ void Problem::build_constraints(const graph::Constraints& extra) {
   const std::size_t nodes = node_count();
   const std::size_t devices = device_count();
 
-  // Units: colocation classes that share a node are one.
+  // Units: colocation classes that share a node are merged (union-find, the lowest node is root).
   std::vector<std::uint32_t> parent(nodes);
   std::iota(parent.begin(), parent.end(), 0u);
   const auto root = [&](std::uint32_t v) {
@@ -470,8 +472,6 @@ void Problem::compute_hash() {
   hash_ = hasher.value();
 }
 
-// Problem::corrected
-
 std::shared_ptr<const Problem> Problem::corrected(const Corrections& corrections) const {
   const std::size_t devices = device_count();
   DOPPLER_CHECK(corrections.node.size() == node_count() * devices);
@@ -489,8 +489,8 @@ std::shared_ptr<const Problem> Problem::corrected(const Corrections& corrections
   }
   problem->find_least_compute();
 
-  // Routes of one class share a correction where they were not measured apart, so that classes stay
-  // few where there are many devices.
+  // Routes of one class with equal factors stay one class, so that there are few classes even with
+  // many devices.
   std::map<std::pair<std::uint32_t, double>, std::uint32_t> classes;
   problem->link_classes_.resize(1);
   problem->topology_links_.resize(1);

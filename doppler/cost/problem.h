@@ -1,5 +1,10 @@
-// A placement problem: graph + topology + cost tables + constraints + options, flat and immutable.
-// Everything above cost/ consumes a Problem. Freely shared between threads.
+// A placement problem: a graph on a topology, with the cost tables, constraints and memory limits
+// that follow from them, as flat arrays. Everything above cost/ works on a Problem.
+//
+// A Problem is immutable, so threads share it freely. It keeps the graph and the topology alive.
+// All its times are in time_unit(), all sizes in bytes. Ids given to accessors must be those of the
+// problem's graph and topology: they are not checked. Views that accessors return are valid as long
+// as the problem.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +26,26 @@ namespace doppler::cost {
 struct Corrections;
 struct MeasuredCosts;
 
+// The way in which transfers compete for the links between devices.
 enum class LinkMode : std::uint8_t {
   kFree,     // a transfer takes its time and holds nothing
   kChannel,  // a transfer holds one unit of every channel on its route
 };
 
+// The sources from which times of nodes and transfers are taken.
 enum class CostSource : std::uint8_t {
-  kAutomatic,  // `uniform:N`: given; else kind, class, roofline, single given time, in this order
-  kGiven,      // times in the graph only
-  kRoofline,   // flops and bytes only
-  kMeasured,   // a profile, and kAutomatic for what it lacks
+  kAutomatic,  // on `uniform:N` as kGiven; else the first that is known of: the time given for the
+               // kind of device or its class, the roofline, the single given time
+  kGiven,      // only times given in the graph
+  kRoofline,   // only predictions from flops and bytes
+  kMeasured,   // measured times, and kAutomatic where there is none
 };
 
+// The choices that make a problem from a graph and a topology.
 struct ProblemOptions {
   CostSource costs = CostSource::kAutomatic;
-  // Of this graph. Comes before every other source, and makes `costs` that of what it lacks.
+  // Measured costs of this graph. They come before every other source; `costs` then says where the
+  // times come from that they lack.
   std::shared_ptr<const MeasuredCosts> measured = nullptr;
   std::optional<LinkMode> links = std::nullopt;  // absent: free for `uniform`, else channel
   graph::Constraints constraints = {};           // added to those of the graph
@@ -45,8 +55,8 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Problem {
  public:
-  // One (tensor, consumer) pair that takes part in the flow of time: the tensor has a producer or a
-  // home. `amount` is the tensor's bytes where transfer_by_bytes(tensor), else the given time.
+  // A consumer that waits for a tensor which has a producer or a home. `amount` is the tensor's
+  // bytes if transfer_by_bytes(tensor), else the given transfer time.
   struct Edge {
     NodeId consumer;
     TensorId tensor;
@@ -54,14 +64,16 @@ class Problem {
   };
   using Link = cost::Link;
 
-  // Throws InputError where a cost is missing, a name unknown or measured costs are those of
-  // another graph, ParameterError where kMeasured comes without any, InfeasibleError where
-  // constraints contradict each other.
+  // Throws InputError if the graph is empty, a cost is missing, a device name is unknown, times in
+  // a unit of the graph's own would mix with seconds, or measured costs are those of another graph;
+  // ParameterError if kMeasured comes without measured costs; InfeasibleError if constraints leave
+  // no device for a node. REQUIRES: neither pointer is null.
   Problem(std::shared_ptr<const graph::Graph> graph,
           std::shared_ptr<const device::Topology> topology, ProblemOptions options = {});
 
-  // The same with other times: what runs say of the costs (calibration.h). Every device has a
-  // column of its own then. REQUIRES: the corrections are for so many nodes and devices.
+  // Returns this problem with its times multiplied by the corrections (see calibration.h). In the
+  // result every device has a column of its own. REQUIRES: the corrections have an entry for each
+  // node on each device and for each pair of devices.
   std::shared_ptr<const Problem> corrected(const Corrections& corrections) const;
 
   const graph::Graph& graph() const { return *graph_; }
@@ -71,7 +83,9 @@ class Problem {
   LinkMode links() const { return links_; }
   CostSource costs() const { return measured_ ? CostSource::kMeasured : costs_; }
   const MeasuredCosts* measured() const { return measured_.get(); }  // null: none
+  // Returns the graph's time unit if all times are given, else "s".
   const std::string& time_unit() const { return time_unit_; }
+  // Returns a hash of the graph, the topology, all tables, constraints and the link mode.
   std::uint64_t hash() const { return hash_; }
 
   std::size_t node_count() const { return graph_->node_count(); }
@@ -79,19 +93,21 @@ class Problem {
   std::size_t device_count() const { return topology_->device_count(); }
 
   // --- compute ---
-  // Infinite where a device of this kind cannot run the node. Says nothing of constraints.
+  // Returns the time of the node on the device; infinite if devices of this kind cannot run it.
+  // Constraints are not taken into account.
   double compute_time(NodeId node, DeviceId device) const {
     return compute_[node.index() * columns_ + column_[device.index()]];
   }
-  // The row of a node in the table; its entry for device d is row[column(d)].
+  // Returns the node's row of the table, with column_count() entries; that of device d is
+  // row[column(d)]. Devices of one kind share a column, unless the problem was corrected.
   const double* compute_row(NodeId node) const { return &compute_[node.index() * columns_]; }
   std::uint32_t column(DeviceId device) const { return column_[device.index()]; }
   std::size_t column_count() const { return columns_; }
-  // The least over the devices that the node is allowed on.
+  // Returns the least time over the devices on which the node is allowed.
   double least_compute_time(NodeId node) const { return least_compute_[node.index()]; }
 
   // --- flow ---
-  // Edges out of a node, grouped by tensor; and of one tensor.
+  // Return the edges of all outputs of a node, grouped by tensor, and those of one tensor.
   std::span<const Edge> edges_from(NodeId node) const {
     return {edges_.data() + node_edges_[node.index()],
             node_edges_[node.index() + 1] - node_edges_[node.index()]};
@@ -99,34 +115,41 @@ class Problem {
   std::span<const Edge> edges_of(TensorId tensor) const {
     return {edges_.data() + tensor_edges_[tensor.index()], tensor_edge_count_[tensor.index()]};
   }
-  // Tensors that each node waits for: produced by a node, or with a home.
+  // Returns the tensors that the node waits for, each once: those that a node produces or that have
+  // a home.
   std::span<const TensorId> awaited(NodeId node) const { return awaited_[node.index()]; }
-  // Edge positions in edges() of what each node waits for, parallel to awaited().
+  // Returns the positions in edges() of what the node waits for, in the order of awaited().
   std::span<const std::uint32_t> awaited_edges(NodeId node) const {
     return awaited_edges_[node.index()];
   }
+  // Returns all edges: first those of produced tensors by node, then those of homed() tensors.
   std::span<const Edge> edges() const { return edges_; }
-  // edges_from(v) is edges()[edge_offsets()[v]] up to edge_offsets()[v + 1].
+  // Returns offsets such that edges_from(v) is edges()[offsets[v]] up to edges()[offsets[v + 1]].
   std::span<const std::uint32_t> edge_offsets() const { return node_edges_; }
-  // Inputs and parameters with a home, and where that is.
+  // Returns the inputs and parameters that have a home, by rising id.
   std::span<const TensorId> homed() const { return homed_; }
   DeviceId home(TensorId tensor) const { return home_[tensor.index()]; }  // invalid: anywhere
-  // The value an update delivers is also sent to every device that reads this parameter, where the
-  // parameter has no home. Empty for tensors that update nothing.
+  // Returns the nodes that read the parameter which this tensor overwrites, if the parameter has no
+  // home: the new value is also sent to every device on which one of them runs. Empty for tensors
+  // that overwrite nothing.
   std::span<const NodeId> update_readers(TensorId tensor) const;
   bool has_updates() const { return has_updates_; }
 
   // --- transfers ---
+  // Returns whether the tensor's transfers take latency + bytes / bandwidth rather than a time that
+  // the graph gives.
   bool transfer_by_bytes(TensorId tensor) const { return by_bytes_[tensor.index()] != 0; }
+  // Returns whether that is false for all tensors.
   bool all_transfers_given() const { return all_given_; }
+  // Returns the figures of the route, after measured costs and corrections were applied.
   const Link& link(DeviceId from, DeviceId to) const {
     return link_classes_[link_class_[from.index() * device_count() + to.index()]];
   }
-  // The same before anything was measured.
+  // Returns the figures of the route as the topology has them, before anything was measured.
   const Link& topology_link(DeviceId from, DeviceId to) const {
     return topology_links_[link_class_[from.index() * device_count() + to.index()]];
   }
-  // The time of one transfer from -> to. REQUIRES: from != to.
+  // Returns the time of one transfer of an amount as in Edge. REQUIRES: from != to.
   double transfer_time(bool by_bytes, double amount, DeviceId from, DeviceId to) const {
     if (!by_bytes) return amount;
     const Link& l = link(from, to);
@@ -135,9 +158,10 @@ class Problem {
   double transfer_time(const Edge& edge, DeviceId from, DeviceId to) const {
     return transfer_time(transfer_by_bytes(edge.tensor), edge.amount, from, to);
   }
-  // What the tensor's transfers need where no consumer says otherwise (bytes or time).
+  // Returns the tensor's amount, bytes or time as in Edge, for transfers to no particular consumer.
   double tensor_amount(TensorId tensor) const { return tensor_amount_[tensor.index()]; }
-  // Channels from -> to, each once. Filled only for LinkMode::kChannel.
+  // Returns the channels that a transfer holds, each once. REQUIRES: links() is
+  // LinkMode::kChannel.
   std::span<const ChannelId> route(DeviceId from, DeviceId to) const {
     return routes_[from.index() * device_count() + to.index()];
   }
@@ -148,22 +172,28 @@ class Problem {
 
   // --- memory ---
   double bytes(TensorId tensor) const { return bytes_[tensor.index()]; }  // 0 where unknown
+  // Returns the memory of a device; infinite if it is unlimited.
   double capacity_bytes(DeviceId device) const { return capacity_[device.index()]; }
-  // False where everything at once fits on every device, so that no placement can run out.
+  // Returns false if all tensors at once fit on every device, so that no placement can run out of
+  // memory.
   bool memory_can_bind() const { return memory_can_bind_; }
 
   // --- constraints ---
-  // Colocated nodes form one unit; every other node is a unit of its own.
+  // A unit is what is placed as one: nodes that constraints colocate, directly or through others
+  // (every other node is a unit of its own). Units are numbered by their lowest node.
   std::size_t unit_count() const { return units_.rows(); }
   std::uint32_t unit_of(NodeId node) const { return unit_of_[node.index()]; }
+  // Returns the nodes of a unit by rising id.
   std::span<const NodeId> unit(std::uint32_t unit) const { return units_[unit]; }
-  // Devices that may run the node, by rising id; never empty. The same for all nodes of a unit.
+  // Returns the devices that may run the node, by rising id; never empty. All nodes of a unit have
+  // the same.
   std::span<const DeviceId> allowed_devices(NodeId node) const {
     return allowed_sets_[allowed_set_[node.index()]].devices;
   }
   bool allowed(NodeId node, DeviceId device) const {
     return allowed_sets_[allowed_set_[node.index()]].contains[device.index()] != 0;
   }
+  // Returns whether any node may not run on all devices or is colocated with another.
   bool constrained() const { return allowed_sets_.size() > 1 || unit_count() < node_count(); }
 
  private:
@@ -185,7 +215,7 @@ class Problem {
   std::shared_ptr<const graph::Graph> graph_;
   std::shared_ptr<const device::Topology> topology_;
   LinkMode links_;
-  CostSource costs_;  // of what is not measured
+  CostSource costs_;  // the source of costs that are not measured
   std::shared_ptr<const MeasuredCosts> measured_;
   bool corrected_ = false;
   std::string time_unit_;

@@ -13,6 +13,8 @@
 
 namespace doppler::device {
 
+// --- hardware ---
+
 namespace {
 
 // PCI Express Base Specification: 8, 16, 32 GT/s per lane, 16 lanes, 128b/130b coding, 8 bits a
@@ -211,6 +213,8 @@ Channel generic_memory_channel() {
   return {.name = "memory", .bandwidth = 6.4e9, .latency_seconds = 1e-6, .capacity = 2};
 }
 
+// --- topologies ---
+
 namespace {
 
 constexpr std::uint64_t kCubeMeshGpus = 8;  // DGX-1
@@ -218,10 +222,10 @@ constexpr std::uint64_t kDgx2Gpus = 16;
 constexpr double kDgx2LinksPerGpu = 6;  // NVIDIA DGX-2 data sheet: all six NVLinks to the switch
 constexpr std::uint64_t kLargestSwitch = 16;  // HGX A100 with 16 GPUs
 
-// `what` is counted: "devices" or "nodes".
+// Throws ParameterError unless the count of `what` ("devices" or "nodes") is in the range allowed.
 void check_count(const std::string& name, std::uint64_t count, const char* what = "devices") {
   if (count >= 1 && count <= Topology::kMaxDevices) return;
-  // The largest number stands for any that is too long to hold: the name shows what it was.
+  // The largest number stands for every number too large to hold; the name shows what was written.
   const std::string number =
       count == std::numeric_limits<std::uint64_t>::max() ? "too many" : std::to_string(count);
   throw ParameterError(fmt::format("devices '{}': {} {}; from 1 to {} are supported", name, number,
@@ -250,7 +254,7 @@ std::uint32_t cards_of(const Network& network, std::uint64_t gpus) {
   return static_cast<std::uint32_t>((gpus + network.gpus_per_card - 1) / network.gpus_per_card);
 }
 
-// "8 x T4 16 GB, PCIe 3.0 x16 through 2 host bridges".
+// Returns a description such as "8 x T4 16 GB, PCIe 3.0 x16 through 2 host bridges".
 std::string describe_box(const Accelerator& model, std::uint64_t gpus, bool one_host_bridge) {
   std::string text = fmt::format("{} x {} {} GB", gpus, model.name, model.memory_gib);
   if (gpus == 1) return text;
@@ -278,7 +282,7 @@ std::string describe_box(const Accelerator& model, std::uint64_t gpus, bool one_
                      model.nvlink_name, linked, pairs);
 }
 
-// What a box's groups are joined to, where there are others.
+// The medium that joins a box to others; kNothing if there are no others.
 enum class Outside { kNothing, kHost, kNetwork };
 
 class PresetBuilder {
@@ -324,7 +328,7 @@ class PresetBuilder {
     return ChannelId::of(spec_.channels.size() - 1);
   }
 
-  // A channel out and one in, named after what they belong to.
+  // Adds a channel out of and one into a device or group, named after it.
   template <class Owner>
   void add_ways(Owner& owner, double bandwidth, double latency, std::uint32_t capacity = 1) {
     owner.egress = {add_channel(owner.name + ".out", bandwidth, latency, capacity)};
@@ -340,7 +344,7 @@ class PresetBuilder {
     return DeviceId::of(spec_.devices.size() - 1);
   }
 
-  // Opens the group of a whole box; the channels say how it reaches others.
+  // Starts the group of a whole box, with the channels through which it reaches other boxes.
   void open_box(const Accelerator& model, std::uint64_t gpus, double host_bandwidth,
                 std::uint32_t host_capacity) {
     Group group{.name = fmt::format("{}{}", outside_ == Outside::kNetwork ? "node" : "box",
@@ -359,7 +363,8 @@ class PresetBuilder {
   }
 
   void add_pcie_box(const Accelerator& model, std::uint64_t gpus) {
-    // Routes have two levels, devices and groups: the nodes of a network take the place of sockets.
+    // Routes have only two levels, devices and groups. In a network the groups are the nodes, so
+    // that sockets are left out.
     const bool by_socket = outside_ != Outside::kNetwork;
     const bool several = outside_ == Outside::kHost || sockets_of(gpus) > 1;
     for (std::uint64_t i = 0; i < gpus; ++i) {
@@ -416,8 +421,9 @@ class PresetBuilder {
     }
   }
 
-  // The GPU between two that are not linked: the narrower of its two links decides, then the wider,
-  // then the one in the sender's quad, so that both directions do not meet in one GPU.
+  // Returns the GPU that forwards between two that are not linked: the one whose narrower link is
+  // widest, then whose wider link is, then one in the sender's quad, so that the two directions do
+  // not use the same GPU.
   static std::uint32_t relay(std::uint32_t from, std::uint32_t to, std::uint32_t count) {
     std::uint32_t best = count;
     std::tuple<int, int, bool> best_score{0, 0, false};

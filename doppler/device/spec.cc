@@ -38,8 +38,8 @@ bool same_word(std::string_view a, std::string_view b) {
                     [](char x, char y) { return lower(x) == lower(y); });
 }
 
-// The number that `text` starts with, which is removed. One too large to hold becomes the largest,
-// so that the check of the device count names it.
+// Removes the number that `text` starts with and returns it, or nothing if there is none. A number
+// too large to hold becomes the largest one, which the check of the device count then refuses.
 std::optional<std::uint64_t> take_number(std::string_view& text) {
   std::uint64_t number = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -81,7 +81,7 @@ std::optional<WrittenPart> split_part(std::string_view text) {
   return written;
 }
 
-// Every name that a kind may be written with: "A100", "A100-80GB", "A100-40GB".
+// Returns every name with which a kind may be written: "A100", "A100-80GB", "A100-40GB".
 std::vector<std::pair<std::string, const Accelerator*>> kind_names() {
   std::vector<std::pair<std::string, const Accelerator*>> names;
   std::string_view previous;
@@ -108,7 +108,7 @@ PresetPart resolve_part(const std::string& spec, const WrittenPart& written) {
       fmt::join(closest(std::string(written.counts) + std::string(written.kind), valid), ", ")));
 }
 
-// The parts of a preset, or nothing where the text does not have a preset's form.
+// Returns the parts of a preset, or nothing if the text does not have the form of one.
 std::optional<std::vector<WrittenPart>> split_preset(std::string_view spec) {
   std::vector<WrittenPart> parts;
   for (std::size_t begin = 0; begin <= spec.size();) {
@@ -130,7 +130,7 @@ std::optional<std::uint64_t> count_after(std::string_view spec, std::string_view
   return spec.empty() ? count : std::nullopt;
 }
 
-// "2 x gpu, 1 x host", for files that do not describe themselves.
+// Returns "2 x gpu, 1 x host", as the description for files that have none.
 std::string describe_kinds(const TopologySpec& spec) {
   std::string text;
   for (std::uint32_t k = 0; k < spec.kinds.size(); ++k) {
@@ -163,7 +163,8 @@ Topology topology_from_spec(const std::string& spec) {
     return Topology(measured ? measured_cpu_topology(spec, *count, *measured)
                              : cpu_topology(spec, *count));
   }
-  // The form of a preset wins over a file of that name, which ./NAME reaches.
+  // Text in the form of a preset means the preset even if there is a file of that name, which can
+  // be written as ./NAME.
   if (const auto written = split_preset(spec)) {
     std::vector<PresetPart> parts;
     for (const WrittenPart& part : *written) parts.push_back(resolve_part(spec, part));
@@ -172,7 +173,8 @@ Topology topology_from_spec(const std::string& spec) {
   std::error_code ignored;
   if (!std::filesystem::exists(spec, ignored)) refuse(spec);
   TopologySpec from_file = read_topology_spec(spec, read_file(spec));
-  // Results name their devices as the user did: the file may have been edited since it was written.
+  // The topology is named as the user named it, not as the file does: the file may be an edited
+  // copy.
   from_file.name = spec;
   if (from_file.description.empty()) from_file.description = describe_kinds(from_file);
   return make_topology(spec, std::move(from_file));
@@ -185,6 +187,8 @@ std::vector<PresetExample> preset_examples() {
   }
   return examples;
 }
+
+// --- the probe file ---
 
 namespace {
 
@@ -203,7 +207,7 @@ std::string processor_model() {
   return "unknown processor";
 }
 
-// One kind of CPU and one channel, as the probe writes it.
+// Returns whether the topology has the form that the probe writes: one kind of CPU and one channel.
 bool is_probe(const TopologySpec& spec) {
   return spec.kinds.size() == 1 && spec.kinds[0].device_class == DeviceClass::kCpu &&
          spec.kinds[0].peak_flops && spec.kinds[0].memory_bandwidth && spec.channels.size() == 1 &&

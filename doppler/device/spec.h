@@ -1,11 +1,16 @@
-// Devices as a user writes them (SPEC in the command's help):
+// Device specifications: the short text with which a user says which devices there are (SPEC in the
+// command's help), and the file that makes `cpu:N` mean this machine as it was measured.
+//
 //   4xP100, 8xV100, 8xH100      one box; also A100, T4, A10, L4
 //   4xA100-40GB                 with a memory size; without one the larger is meant
 //   2n8xA100                    2 nodes of 8, joined by a network
 //   2xA100+2xT4                 several boxes in one host, or nodes in one network
 //   uniform:4                   4 identical devices, all times from the graph
-//   cpu:4                       4 CPU cores of this machine, as measured if they were
+//   cpu:4                       4 CPU cores of this machine, with measured figures if it was probed
 //   machine.json                a topology file (docs/formats/topology.md)
+//
+// The functions read files and environment variables and keep no state, so that they are safe to
+// call from several threads as long as none changes the environment.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +22,36 @@
 
 namespace doppler::device {
 
-// Throws ParameterError where the spec is none of the above, with the closest that are, and
-// InputError where the file is bad. Names of kinds are matched without regard to case.
+// Returns the topology that a spec means. Upper and lower case are the same in names of kinds.
+// Throws ParameterError with the closest alternatives if the spec is none of the above, and
+// InputError if a topology file or the probe file is damaged.
 Topology topology_from_spec(const std::string& spec);
 
-// The N of `cpu:N`; nothing where the spec is something else.
+// Returns the N of `cpu:N`, or nothing if the spec is something else.
 std::optional<std::uint64_t> cpu_count(const std::string& spec);
 
 struct PresetExample {
   std::string spec;
   std::string description;
 };
-// One of every sort, for people to look through.
+// Returns an example of every form of spec except files, for people to look through.
 std::vector<PresetExample> preset_examples();
 
-// Where `dopp devices probe` leaves what it measured, so that `cpu:N` means this machine: a
-// topology file of its own, one for each user.
+// --- the probe file ---
+//
+// `dopp devices probe` leaves its measurements of this machine in a topology file, one for each
+// user, from which `cpu:N` takes its figures.
 
-// The processor's model and the number of cores, as in "AMD EPYC 7763, 64 cores". Descriptions of
-// probe files begin with it.
+// Returns the processor's model and the number of cores, as in "AMD EPYC 7763, 64 cores". The
+// description in a probe file begins with it.
 std::string this_machine();
 
-// $DOPPLER_PROBE, else doppler/cpu.json in $XDG_CACHE_HOME or $HOME/.cache. Nothing where none of
-// these is set.
+// Returns $DOPPLER_PROBE, else doppler/cpu.json in $XDG_CACHE_HOME or in $HOME/.cache; nothing if
+// none of these variables is set.
 std::optional<std::string> probe_file_path();
 
-// Nothing where there is no such file. Throws InputError, naming the file and what to do about it,
-// where it cannot be read or does not tell of this machine.
+// Reads the probe file; returns nothing if there is none. Throws InputError, naming the file and
+// the remedy, if it cannot be read or was measured on another machine.
 std::optional<TopologySpec> read_probe_file();
 
 }  // namespace doppler::device

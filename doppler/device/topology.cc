@@ -194,7 +194,8 @@ void Topology::check() const {
         parts +=
             spec_.groups[source.group].egress.size() + spec_.groups[target.group].ingress.size();
       }
-      // Composing all of 4096 x 4096 routes takes seconds; most need only be counted.
+      // Composing all of 4096 x 4096 routes would take seconds. Counting the channels suffices for
+      // most of them.
       if (parts == 0 || parts > kMaxRouteChannels) check_route(DeviceId(from), DeviceId(to));
     }
   }
@@ -290,9 +291,11 @@ void Topology::route(DeviceId from, DeviceId to, std::vector<ChannelId>& channel
   append_once(channels, target.ingress);
 }
 
+// --- changed machines ---
+
 namespace {
 
-// "gpu3" of gpu0, gpu1 and gpu2.
+// Returns a name of the same form that is not taken: "gpu3" if there are gpu0, gpu1 and gpu2.
 std::string next_name(const TopologySpec& spec, const std::string& name) {
   const std::size_t digits = name.find_last_not_of("0123456789") + 1;
   const std::string stem = name.substr(0, digits);
@@ -303,7 +306,7 @@ std::string next_name(const TopologySpec& spec, const std::string& name) {
   }
 }
 
-// Makes the copy's channels.
+// Copies those channels that only the original device uses, for its copy.
 class ChannelCopies {
  public:
   ChannelCopies(TopologySpec& spec, DeviceId original, std::string copy)
@@ -350,7 +353,7 @@ class ChannelCopies {
   TopologySpec& spec_;
   DeviceId original_;
   std::string copy_;
-  std::vector<std::uint8_t> shared_;  // by channel: not the original's alone
+  std::vector<std::uint8_t> shared_;  // by channel: whether others than the original use it
   std::map<ChannelId, ChannelId> copies_;
 };
 
@@ -362,7 +365,7 @@ double bandwidth_of(const TopologySpec& spec, const RouteSpec& route) {
   return least;
 }
 
-// The fastest of the routes that `is_candidate` accepts; null where there is none.
+// Returns the fastest of the routes that `is_candidate` accepts, or null if there is none.
 template <class IsCandidate>
 const RouteSpec* fastest(const TopologySpec& spec, const IsCandidate& is_candidate) {
   const RouteSpec* best = nullptr;

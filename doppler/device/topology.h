@@ -1,8 +1,17 @@
-// The shares of a device's peaks that kernels of one op kind reach, over how large a kernel is:
-// small work stays in caches, large work does not, and products of small matrices are slower than
-// those of large ones.
+// The machine: devices with their figures, the channels between them, and the route of channels
+// from each device to each other.
 //
-// Plain values; freely shared between threads.
+// A route is composed, so that thousands of devices need no table of pairs:
+//   same group:       from.egress + to.ingress
+//   different groups: from.egress + group(from).egress + group(to).ingress + to.ingress
+// unless the pair has an explicit route of its own. With pairwise links, every ordered pair has one
+// channel of its own instead (the setting of the scheduling literature, and of `uniform:N`).
+//
+// Units: bytes, seconds, flop/s, bytes/s. A figure that is absent is unknown, and costs that would
+// need it cannot be derived from it.
+//
+// Topology is checked when it is made and immutable afterwards, so threads share it freely. The
+// other types are plain values.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +29,13 @@
 
 namespace doppler::device {
 
+// --- efficiencies ---
+//
+// Kernels of one op kind reach some share of a device's peaks, which depends on how large the
+// kernel is: small work stays in caches, large work does not, and products of small matrices are
+// slower than those of large ones.
+
+// The shares of a device's peaks that a kernel reaches.
 struct Efficiency {
   double compute = 1.0;  // of peak_flops, in (0, 1]
   double memory = 1.0;   // of memory_bandwidth, in (0, 1]
@@ -27,35 +43,41 @@ struct Efficiency {
   friend bool operator==(const Efficiency&, const Efficiency&) = default;
 };
 
-// What says how large a kernel is.
+// The measure of a kernel's size that an efficiency depends on.
 enum class SizeKey : std::uint8_t {
-  kBytes,         // read and written: caches
-  kFlopsPerByte,  // the sizes of the matrices that are multiplied, whatever their number
+  kBytes,         // bytes read and written, which decide whether caches hold them
+  kFlopsPerByte,  // flops per byte, which grow with the matrices that are multiplied but not with
+                  // their number
 };
-std::string_view size_key_name(SizeKey key);  // "bytes", "flops_per_byte", as files have it
+// Returns "bytes" or "flops_per_byte", as in topology files.
+std::string_view size_key_name(SizeKey key);
 
+// The efficiency of kernels of one size.
 struct EfficiencyPoint {
-  double size = 0.0;  // as the table's key has it, above 0; 0 in the only point of a constant
+  double size = 0.0;  // in the unit of the key, above 0; may be 0 in a table of one point
   Efficiency efficiency = {};
-  // Of what was measured: the distance of the quartiles as a share of the median. For people.
+  // The distance between the quartiles of the measurements as a share of their median; 0 where
+  // nothing was measured. For people only.
   double spread = 0.0;
 
   friend bool operator==(const EfficiencyPoint&, const EfficiencyPoint&) = default;
 };
 
-// Efficiencies at some sizes, rising. Between two of them efficiencies are interpolated, both in
-// the logarithms (a time then grows with a constant power of the size); beyond the first and the
-// last they stay.
+// Efficiencies at some sizes, which rise. Between two sizes the logarithm of the efficiency is
+// interpolated linearly in the logarithm of the size, so that a time grows with a constant power of
+// the size. Below the first and beyond the last size the efficiency is constant.
 struct EfficiencyTable {
   EfficiencyTable() : EfficiencyTable(Efficiency{}) {}
-  // The same for every size.
+  // Makes a table with one efficiency for every size.
   EfficiencyTable(const Efficiency& efficiency) : points{{.efficiency = efficiency}} {}
   EfficiencyTable(SizeKey size_key, std::vector<EfficiencyPoint> at_sizes)
       : key(size_key), points(std::move(at_sizes)) {}
 
   bool is_constant() const { return points.size() == 1; }
+  // Returns the efficiency at a size in the unit of the key.
   Efficiency at(double size) const;
-  // Of a kernel with so much to do. Where what the key needs is not known: that of large kernels.
+  // Returns the efficiency of a kernel with these flops and bytes. If what the key needs is not
+  // known, returns that of the largest size.
   Efficiency of(std::optional<double> flops, std::optional<double> bytes) const;
   const Efficiency& of_large() const { return points.back().efficiency; }
 
@@ -65,28 +87,21 @@ struct EfficiencyTable {
   friend bool operator==(const EfficiencyTable&, const EfficiencyTable&) = default;
 };
 
-// The machine: devices, the channels between them, and the route of channels from each device to
-// each other. Immutable once made, so freely shared between threads.
-//
-// A route is composed, so that thousands of devices need no table of pairs:
-//   same group:       from.egress + to.ingress
-//   different groups: from.egress + group(from).egress + group(to).ingress + to.ingress
-// unless the pair has an explicit route of its own. With pairwise links, every ordered pair has one
-// channel of its own instead (the setting of the scheduling literature, and of `uniform:N`).
-//
-// Units: bytes, seconds, flop/s, bytes/s. A figure that is absent is unknown, and costs that would
-// need it cannot be derived from it.
+// --- devices and channels ---
 
 enum class DeviceClass : std::uint8_t { kCpu, kAccelerator };
-std::string_view class_name(DeviceClass device_class);  // "cpu", "accelerator"
+// Returns "cpu" or "accelerator".
+std::string_view class_name(DeviceClass device_class);
 
-// How much longer work takes while every device is busy than while the others are idle: caches and
-// memory are shared. For people: efficiencies already are those of busy devices.
+// The factors by which work takes longer while every device is busy than while the others are idle,
+// since caches and memory are shared. For people only: efficiencies are those of busy devices
+// already.
 struct BusySlowdown {
   double compute = 1.0;
   double memory = 1.0;
 };
 
+// The figures that all devices of one kind share.
 struct DeviceKind {
   std::string name;  // "A100"
   DeviceClass device_class = DeviceClass::kAccelerator;
@@ -97,6 +112,7 @@ struct DeviceKind {
   std::map<std::string, EfficiencyTable> efficiency_by_op = {};
   std::optional<BusySlowdown> busy_slowdown = std::nullopt;  // where it was measured
 
+  // Returns the efficiencies of an op kind, or the default ones if it has none of its own.
   const EfficiencyTable& efficiency(std::string_view op) const;
 };
 
@@ -118,21 +134,23 @@ struct Group {
   std::vector<ChannelId> ingress = {};
 };
 
+// A link that transfers hold while they last.
 struct Channel {
   std::string name;
-  std::optional<double> bandwidth =
-      std::nullopt;  // bytes/s; absent: only given transfer times work
+  // bytes/s. Absent: transfers take times that the graph gives.
+  std::optional<double> bandwidth = std::nullopt;
   double latency_seconds = 0.0;
   std::uint32_t capacity = 1;  // transfers at once
 };
 
+// The explicit route of one ordered pair of devices.
 struct RouteSpec {
   DeviceId from;
   DeviceId to;
   std::vector<ChannelId> channels;
 };
 
-// Everything a Topology is made from.
+// The description from which a Topology is made. It is not checked.
 struct TopologySpec {
   std::string name;         // as the user wrote it: a preset or a file
   std::string description;  // in words, for people
@@ -141,7 +159,8 @@ struct TopologySpec {
   std::vector<Group> groups;
   std::vector<Channel> channels;
   std::vector<RouteSpec> routes;
-  // Where set, every ordered pair has a channel like this one; channels and routes must be empty.
+  // If set, every ordered pair of devices has a channel like this one, and channels and routes must
+  // be empty.
   std::optional<Channel> pairwise_links;
   // True for `uniform:N`: costs default to the times given in the graph, links to `free`.
   bool given_costs_by_default = false;
@@ -152,15 +171,18 @@ class Topology {
   static constexpr std::size_t kMaxDevices = 4096;
   static constexpr std::size_t kMaxRouteChannels = 64;
 
-  // Throws InputError where the spec is inconsistent: no device, two of a name, an index that does
-  // not exist, a figure that is not positive, a pair of devices without a route.
+  // Throws InputError if the spec is inconsistent: no device or more than kMaxDevices, two devices
+  // of one name, an index that does not exist, a figure out of range, a pair of devices without a
+  // route or with one of more than kMaxRouteChannels channels.
   explicit Topology(TopologySpec spec);
 
-  // What it was made from, for writers.
+  // Returns the description it was made from, with the group "all" added if it had no group.
   const TopologySpec& spec() const { return spec_; }
   const std::string& name() const { return spec_.name; }
   const std::string& description() const { return spec_.description; }
   bool given_costs_by_default() const { return spec_.given_costs_by_default; }
+  // Returns a hash of all figures, routes and device and kind names. Other names and the
+  // description are not part of it.
   std::uint64_t hash() const { return hash_; }
 
   std::size_t device_count() const { return spec_.devices.size(); }
@@ -172,11 +194,12 @@ class Topology {
   std::optional<DeviceId> find_device(std::string_view name) const;
 
   std::size_t channel_count() const;
-  // By value, since the channels of pairwise links are made up when asked for.
+  // Returns a copy, since the channels of pairwise links exist only when asked for.
   Channel channel(ChannelId id) const;
   bool pairwise_links() const { return spec_.pairwise_links.has_value(); }
 
-  // Replaces `channels` by the route, each channel once, in order. Empty where from == to.
+  // Replaces the content of `channels` by the route, each channel once, in order. It is empty if
+  // from == to.
   void route(DeviceId from, DeviceId to, std::vector<ChannelId>& channels) const;
 
  private:
@@ -189,19 +212,20 @@ class Topology {
   std::uint64_t hash_ = 0;
 };
 
-// Machines a little different from a given one, to ask what a change would do.
+// --- changed machines, to ask what a change would do ---
 
-// With one more device like this one, at the end. It has links of its own where those of the
-// original are the original's alone, and shares the others. Where routes are explicit, the two
-// reach each other as the original reaches its nearest device.
+// Returns the spec with one more device at the end, a copy of `original`. Channels that only the
+// original uses are copied with it; it shares the others. Where routes are explicit, the two reach
+// each other over the original's fastest route.
 TopologySpec with_copy_of(const TopologySpec& spec, DeviceId original);
 
-// Without this device; those after it move up. REQUIRES: it is not the only one.
+// Returns the spec without this device; the ids of later devices fall by one. REQUIRES: it is not
+// the only device.
 TopologySpec without_device(const TopologySpec& spec, DeviceId lost);
 
-// With a channel at `factor` times its bandwidth; of pairwise links all channels change, since they
-// are alike. Throws ParameterError where the channel has no bandwidth of its own, because transfer
-// times are given. REQUIRES: factor > 0.
+// Returns the spec with a channel at `factor` times its bandwidth. Of pairwise links all channels
+// change, since they are alike. Throws ParameterError if the channel has no bandwidth, because
+// transfer times are given. REQUIRES: factor > 0.
 TopologySpec with_channel_speed(const TopologySpec& spec, ChannelId channel, double factor);
 
 }  // namespace doppler::device

@@ -18,19 +18,20 @@ namespace {
 constexpr std::string_view kFormat = "doppler.topology";
 constexpr std::uint64_t kVersion = 1;
 
-// A name met in the file and where, so that it can be resolved once everything has been read.
+// A name in the file and its position, to be resolved once everything has been read.
 struct Reference {
   std::string name;
   std::size_t position = 0;
 };
 using References = std::vector<Reference>;
 
-// The index of each name of one sort of thing.
+// The indices of the names of one sort of thing: kinds, groups, devices or channels.
 class Names {
  public:
   explicit Names(const char* what) : what_(what) {}
 
-  // `position` is that of the thing itself.
+  // Gives the next index to a name. `position` is that of the thing itself. Fails if the name is
+  // empty or taken.
   void add(const JsonReader& reader, const Reference& name, std::size_t position) {
     if (name.name.empty()) reader.fail_at(position, fmt::format("a {} has no name", what_));
     const auto index = static_cast<std::uint32_t>(index_.size());
@@ -123,7 +124,7 @@ class TopologyReader {
     if (!there) reader_.fail_at(position, what);
   }
 
-  // One for all sizes, or a list over sizes.
+  // Reads one efficiency for all sizes, or a list of efficiencies at sizes.
   EfficiencyTable read_efficiency() {
     EfficiencyTable table;
     if (reader_.peek() != JsonReader::Kind::kArray) {
@@ -369,7 +370,7 @@ class TopologyWriter {
     }
   }
 
-  // One element a line; nothing at all where the list is empty.
+  // Writes a list with one element on each line, or nothing if it is empty.
   template <class T, class Write>
   void write_list(const char* key, const std::vector<T>& items, const Write& write) {
     if (items.empty()) return;

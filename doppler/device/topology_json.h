@@ -1,4 +1,5 @@
-// Topologies as JSON (docs/formats/topology.md). What is written reads back to the same topology.
+// Reading and writing of topologies as JSON (docs/formats/topology.md). A topology that is written
+// and read back is the same. The functions may be called from several threads.
 #pragma once
 
 #include <string>
@@ -8,16 +9,17 @@
 
 namespace doppler::device {
 
-// `file` names the source in errors. All throw InputError with the place.
+// Reads a topology. `file` names the source in errors. Throws InputError with the position if the
+// text is damaged, or with the file's name if the topology is inconsistent.
 Topology read_topology_json(const std::string& file, std::string_view text);
 
-// In two steps, for callers that change the spec in between. The second adds the file's name to
-// what the topology's own checks say.
+// Do the same in two steps, for callers that change the spec in between: the first reads, the
+// second checks and puts the file's name in front of what is wrong.
 TopologySpec read_topology_spec(const std::string& file, std::string_view text);
 Topology make_topology(const std::string& file, TopologySpec spec);
 
-// Throws ParameterError where two kinds, groups or channels share a name, since the file refers to
-// them by name.
+// Returns the topology as text. Throws ParameterError if two kinds, groups or channels share a name
+// or one has none, since the file refers to them by name.
 std::string write_topology_json(const Topology& topology);
 
 }  // namespace doppler::device

@@ -9,8 +9,8 @@
 
 #include "doppler/base/error.h"
 #include "doppler/exec/engine_state.h"
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/cpu/contract_plan.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::exec {
 namespace {

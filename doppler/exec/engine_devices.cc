@@ -8,8 +8,9 @@
 #include <new>
 
 #include "doppler/exec/engine_state.h"
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/cpu/runnable.h"
+#include "doppler/kernel/cpu/strided_copy.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::exec {
 namespace {

@@ -22,7 +22,7 @@
 #include "doppler/exec/timed_run.h"
 #include "doppler/exec/transfer_plan.h"
 #include "doppler/graph/serial_runner.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/schedule/memory.h"
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"

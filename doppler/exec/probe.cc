@@ -14,8 +14,8 @@
 #include "doppler/device/presets.h"
 #include "doppler/device/spec.h"
 #include "doppler/exec/probe_timing.h"
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/elementwise.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/registry.h"
 
 namespace doppler::exec {

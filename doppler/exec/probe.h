@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "doppler/device/topology.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::exec {
 

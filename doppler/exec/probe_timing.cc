@@ -13,7 +13,7 @@
 #include "doppler/device/presets.h"
 #include "doppler/exec/engine.h"
 #include "doppler/graph/builder.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::exec {

@@ -6,10 +6,12 @@
 namespace doppler::formats {
 namespace {
 
-// No format has more outermost keys before those that tell it.
+// The number of outermost keys that are looked at. No format has more before those by which it is
+// recognised.
 constexpr std::size_t kMaxKeys = 256;
 
-// The keys of the object that begins the array that comes next. Leaves the reader somewhere inside.
+// Returns the keys of the first object in the array that comes next, and leaves the reader
+// somewhere inside.
 std::vector<std::string> keys_of_first(JsonReader& reader) {
   std::vector<std::string> keys;
   reader.begin_array();

@@ -33,7 +33,7 @@ bool is_ours(const Content& content) {
   return content.json.string("format").starts_with("doppler.");
 }
 
-// Every format: one line each, those that are sure of themselves first.
+// The table of formats. Those that recognise their content most surely come first.
 constexpr Format kFormats[] = {
     {"onnx", "ONNX models", is_onnx, read_onnx, nullptr, true},
     {"hlo", "XLA's HLO as text", is_hlo, read_hlo},
@@ -97,7 +97,7 @@ const Format& recognise(std::string_view bytes) {
   for (const Format& format : kFormats) {
     if (format.recognises(content)) return format;
   }
-  // What is no JSON after all is for our reader to say, with the place.
+  // The reader of our own format then says where the JSON is damaged.
   if (content.is_json && content.json.damaged()) return format_by_name("json");
   throw InputError(
       fmt::format("not a graph in a format that is read here ({}); --format names one where it is",
@@ -127,13 +127,13 @@ Imported parse(const std::string& file, std::string_view bytes, const LoadOption
 GraphFile unpack_graph(const std::string& path, std::string bytes, const LoadOptions& options) {
   if (!is_packed(bytes)) return {.name = path, .bytes = std::move(bytes)};
   std::vector<Unpacked> members = unpack(path, bytes);
-  // The rest are licences, or other ranks.
+  // The largest comes first: other files are licences, or traces of other ranks.
   std::stable_sort(members.begin(), members.end(), [](const Unpacked& a, const Unpacked& b) {
     return a.bytes.size() > b.bytes.size();
   });
   const auto is_graph = [&](const Unpacked& member) {
     try {
-      // A dump of XLA may hold a program in several forms, of which one is read.
+      // A dump of XLA may hold a program in several forms, of which only one is read.
       if (options.format.empty() && recognise(member.bytes).read == read_hlo) {
         refuse_other_hlo(member.name, member.bytes);
       }

@@ -1,4 +1,5 @@
-// Graph files of any format that this program reads. Thread safe.
+// Reading and writing of graph files in any format that this program knows, with the table of
+// formats. All functions are safe to call from several threads.
 #pragma once
 
 #include <span>
@@ -11,55 +12,61 @@
 
 namespace doppler::formats {
 
+// An entry in the table of formats.
 struct Format {
   std::string_view name;
   std::string_view summary;
-  // By what the file holds; the first of the table that says yes reads it.
+  // Returns whether the content is in this format. The first format of the table that says so reads
+  // the file.
   bool (*recognises)(const Content& content);
   Imported (*read)(const std::string& file, std::string_view bytes, const ImportOptions& options);
   SavedGraph (*write)(const graph::Graph& graph) = nullptr;  // null: it is only read
-  bool binds_dimensions = false;                             // takes ImportOptions::dimensions
+  bool binds_dimensions = false;                             // uses ImportOptions::dimensions
 };
 
-// All of them; docs/formats/import.md describes what each reads.
+// Returns the table of all formats; docs/formats/import.md describes what each reads.
 std::span<const Format> formats();
-// Throws ParameterError for a name that is none, with those that are.
+// Returns the format of this name. Throws ParameterError with the known names if there is none.
 const Format& format_by_name(std::string_view name);
-// The same among those that are written.
+// Returns the format of this name. Throws ParameterError if there is none or it is only read.
 const Format& written_format_by_name(std::string_view name);
-// By the extension, .json, .txt, .dot or .gv, of those that are written; null for others.
+// Returns the format to write for the extension .json, .txt, .dot or .gv; null for others.
 const Format* written_format_of_path(const std::string& path);
-// "json, text, dot": the names, of all or of those that are written.
+// Returns the names of all formats, or of those that are written, as in "json, dot, text".
 std::string format_names(bool written = false);
 
-// The format that the content is in. Throws InputError (without a place) where it is none of them.
+// Returns the format that the content is in. Throws InputError, without a position, if it is in
+// none.
 const Format& recognise(std::string_view bytes);
 
 struct LoadOptions {
-  std::string format = {};  // by name; empty: as recognised
+  std::string format = {};  // name of the format; empty: the format is recognised
   ImportOptions import = {};
 };
 
-// A file's content, unpacked (archive.h): of several that it packs the largest that is a graph.
+// The content of a file, unpacked if it was packed (see base/archive.h). Of an archive with several
+// files it is the largest one that is a graph.
 struct GraphFile {
-  std::string name;  // the path, and inside it where it was packed
+  std::string name;  // the path, followed by the name inside the archive
   std::string bytes;
-  std::vector<std::string> notes = {};  // what was left out
+  std::vector<std::string> notes = {};  // names the files of the archive that were left out
 };
-// Throws InputError where the file cannot be read or unpacked.
+// Reads and unpacks a file. Throws InputError if that fails.
 GraphFile read_graph_file(const std::string& path, const LoadOptions& options = {});
-// The same of the file's bytes.
+// Unpacks the content of the file `path`.
 GraphFile unpack_graph(const std::string& path, std::string bytes, const LoadOptions& options = {});
 
-// Reads a file, also one that is packed (archive.h). A graph that has no name of its own is named
-// after the file. Throws InputError with the file and, where it has one, the place.
+// Reads a graph from a file, which may be packed. A graph without a name of its own is named after
+// the file. Throws InputError with the file and, if known, the position; ParameterError if there is
+// no format options.format.
 Imported load(const std::string& path, const LoadOptions& options = {});
-// The same of a file's content.
+// Reads a graph from the content of a file that is not packed.
 Imported parse(const std::string& file, std::string_view bytes, const LoadOptions& options = {});
-// For callers that need only the graph.
+// Reads a graph from a file and drops the notes.
 graph::Graph load_graph(const std::string& path, const LoadOptions& options = {});
 
-// Throws ParameterError where the format is only read.
+// Returns the graph as text of the format of this name. Throws ParameterError if there is no such
+// format or it is only read.
 SavedGraph format_graph(const graph::Graph& graph, std::string_view format);
 
 }  // namespace doppler::formats

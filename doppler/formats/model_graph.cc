@@ -16,7 +16,7 @@ namespace {
 
 class UniqueNames {
  public:
-  // Names that stand in the model are taken before any is made up, so that they all stay.
+  // Takes a name of the model. All are taken before any name is made up, so that they keep theirs.
   void reserve(const std::string& name) { reserved_.insert(name); }
 
   std::string make(const std::string& name) {
@@ -66,7 +66,8 @@ void ModelGraph::set_update(Tensor value, Tensor parameter) {
   target.updated = true;
 }
 
-// Operations are added after the producers of their operands, so one sweep from the back is enough.
+// Returns which operations a result of the model needs. Operations are added after the producers of
+// their operands, so that one pass from the last to the first suffices.
 std::vector<bool> ModelGraph::needed_ops() const {
   std::vector<bool> needed(ops_.size(), false);
   bool any = false;
@@ -76,7 +77,7 @@ std::vector<bool> ModelGraph::needed_ops() const {
       any |= needed[tensor.producer] = true;
     }
   }
-  // A model that names no result of its own computes them all.
+  // If a model marks no result, all are taken to be needed.
   if (!any) return std::vector<bool>(ops_.size(), true);
   for (std::size_t i = ops_.size(); i-- > 0;) {
     if (!needed[i]) continue;

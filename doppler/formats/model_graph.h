@@ -1,10 +1,6 @@
-// A model's operations on their way to a Graph, for the readers of model formats (ONNX, HLO, ncnn).
-//
-// Readers add what they meet, in any order in which operands come before their readers. build()
-// leaves out operations that no result of the model needs and inputs and parameters that nobody
-// reads, and makes names unique: the first of a name keeps it, others get ".1", ".2", … behind it.
-//
-// Not thread safe. build() may be called once.
+// The common parts of the readers of model formats (ONNX, HLO, ncnn) and of the writers:
+// ModelGraph, in which a model's operations are collected on their way to a Graph; the sizes that
+// are assumed for open dimensions; and notes on what a graph holds beyond nodes, edges and costs.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +14,21 @@
 
 namespace doppler::formats {
 
+// A model's operations and tensors. Readers add them as they meet them, operands before the
+// operations that read them. build() leaves out operations that no result of the model needs, and
+// inputs and parameters that nothing reads. It makes names unique: the first of a name keeps it,
+// others get ".1", ".2", … behind it. Not thread safe; build() may be called once.
 class ModelGraph {
  public:
-  using Tensor = std::uint32_t;  // an index, dense, in the order added
-  using Op = std::uint32_t;      // the same of operations
+  using Tensor = std::uint32_t;  // dense index of a tensor, in the order added
+  using Op = std::uint32_t;      // dense index of an operation, in the order added
 
   struct OpSpec {
     std::string name;
     std::string kind;
-    std::string scope = {};  // where it belongs in the model; empty: not known
+    std::string scope = {};  // its place in the model (see Graph::scope); empty: not known
     double flops = 0.0;
-    // Absent: the bytes of all distinct operands, of all results.
+    // Absent: the bytes of all distinct operands, and of all results.
     std::optional<double> bytes_read = std::nullopt;
     std::optional<double> bytes_written = std::nullopt;
     std::vector<Tensor> operands = {};
@@ -45,8 +45,8 @@ class ModelGraph {
   Tensor add_result(Op op, std::string name, double bytes);
 
   void mark_output(Tensor tensor) { tensors_[tensor].output = true; }
-  // The value is the new content of the parameter, written in place. Ignored where the value is no
-  // operation's result, the tensor no parameter, or either is already paired.
+  // Declares that the value overwrites the parameter. Does nothing if the value is not the result
+  // of an operation, the other not a parameter, their sizes differ, or either is paired already.
   void set_update(Tensor value, Tensor parameter);
 
   double bytes(Tensor tensor) const { return tensors_[tensor].bytes; }
@@ -57,10 +57,11 @@ class ModelGraph {
 
   struct Built {
     graph::Graph graph;
-    std::vector<NodeId> node_of_op;  // invalid where it was left out
+    std::vector<NodeId> node_of_op;  // by operation; invalid if it was left out
     std::size_t dropped_ops = 0;
   };
-  // Throws InputError without a place where a quantity is too large to compute with.
+  // Returns the graph. Throws InputError, without a position, if a quantity is too large to compute
+  // with.
   Built build(std::string name) &&;
 
  private:
@@ -79,26 +80,28 @@ class ModelGraph {
   std::vector<bool> needed_ops() const;
 
   std::vector<OpSpec> ops_;
-  std::vector<std::vector<Tensor>> results_;  // of each operation
+  std::vector<std::vector<Tensor>> results_;  // by operation
   std::vector<TensorEntry> tensors_;
 };
 
-// What readers of models assume where the file and the user leave something open. The values are
-// stated in docs/formats/models.md; every use is told in a note.
+// --- defaults ---
+//
+// The sizes that readers of models assume where the file and the user leave them open.
+// docs/formats/models.md states them, and a note tells of every use.
 
 inline constexpr std::int64_t kDefaultSequence = 128;  // tokens
 inline constexpr std::int64_t kDefaultImageSide = 224;
 inline constexpr std::int64_t kDefaultSamples = 16'000;  // a second of speech
 
-// The size of a dimension that is only named: 128 for sequences, 224 for the sides of images, 0 for
-// what was cached before, 1 for a batch. Nothing where the name says none of these.
+// Returns the size of a dimension by its name: 128 for sequences, 224 for the sides of images, 0
+// for lengths of caches, 1 for a batch. Returns nothing if the name suggests none of these.
 std::optional<std::int64_t> default_dimension(std::string_view name);
 
-// What a graph holds beyond nodes, edges and single costs, for the notes of writers whose format
-// has no place for it.
+// --- losses ---
 
-// One note for each of these that the graph has: inputs and parameters, output marks, updates,
-// times by device kind, kernel calls, meta-ops, constraints.
+// Returns the notes of a writer whose format holds only nodes, edges and single costs: one for each
+// of these that the graph has: inputs and parameters, output marks, updates, times by device kind,
+// kernel calls, meta-ops, scopes, constraints.
 std::vector<std::string> notes_on_extras(const graph::Graph& graph);
 
 }  // namespace doppler::formats

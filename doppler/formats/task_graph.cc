@@ -55,7 +55,8 @@ void TaskGraph::fail_at(std::size_t at, const std::string& message) const {
 }
 
 void TaskGraph::add_numbered(NameIndex& names, std::size_t number, std::string& name) {
-  // From where the last of this name ended: names that look numbered already are passed over once.
+  // Goes on from the last number of this name, so that names that look numbered already are passed
+  // over only once.
   std::size_t& next = next_number_[name];
   std::string numbered;
   for (next = std::max(next, number);; ++next) {
@@ -67,7 +68,7 @@ void TaskGraph::add_numbered(NameIndex& names, std::size_t number, std::string& 
 
 NodeId TaskGraph::add(graph::NodeSpec spec, std::size_t at, TaskResult result) {
   if (spec.name.empty()) spec.name = fmt::format("node{}", nodes_.size());
-  // The first of a name keeps it; how many came before makes the others stable.
+  // The first of a name keeps it. Others get the number of nodes before them, which is stable.
   if (!names_.add(spec.name).is_new) add_numbered(names_, nodes_.size(), spec.name);
   nodes_.push_back({at, result});
   try {
@@ -157,7 +158,7 @@ void TaskGraph::add_results_of(NodeId node, std::vector<Edge*>& edges) {
   }
 }
 
-// The node's name for its first result; others get a number behind it that makes them unique.
+// Returns the node's name for its first result, and a name with a number behind it for others.
 std::string TaskGraph::result_name(NodeId node, std::size_t i) {
   const std::string name(names_.name(node.value()));
   if (i == 0 && !taken_.find(name)) return name;
@@ -169,7 +170,7 @@ std::string TaskGraph::result_name(NodeId node, std::size_t i) {
 graph::Graph TaskGraph::build(std::string name, std::string time_unit) && {
   builder_.set_name(std::move(name));
   if (!time_unit.empty()) builder_.set_time_unit(std::move(time_unit));
-  std::size_t at = 0;  // of what is being worked on
+  std::size_t at = 0;  // the position of the node that is being worked on
   try {
     add_results();
     for (const auto& [node, tensor] : reads_) {

@@ -1,5 +1,5 @@
-// Reading JSON that others write: keys that mean nothing here are passed over, and numbers may be
-// written as strings.
+// The common parts of the readers of foreign task graphs: values of JSON that other programs write,
+// and TaskGraph, in which nodes and edges are collected on their way to a Graph.
 #pragma once
 
 #include <cstddef>
@@ -19,77 +19,63 @@
 
 namespace doppler::formats {
 
-// More nodes or edges than these are taken for a file that was made to fill the memory.
+// The largest numbers of nodes and edges. A file with more is taken to be made to fill the memory.
 inline constexpr std::size_t kMaxForeignNodes = 20'000'000;
 inline constexpr std::size_t kMaxForeignEdges = 50'000'000;
 
-// Calls read(key) for every key of the object that comes next; where it returns false, the value is
-// passed over.
-template <class Read>
-void read_object(JsonReader& reader, const Read& read) {
-  reader.begin_object();
-  while (const auto key = reader.next_key()) {
-    const std::string name(*key);
-    if (!read(std::string_view(name))) reader.skip_value();
-  }
-}
-
-// Calls read() for every element of the array that comes next.
-template <class Read>
-void read_array(JsonReader& reader, const Read& read) {
-  reader.begin_array();
-  while (reader.next_element()) read();
-}
-
-// A number, also where it stands in quotes. Throws InputError for anything else.
+// Reads a finite number, which may be in quotes. Throws InputError for anything else.
 double read_number(JsonReader& reader);
-// The same where it must not be negative; `what` names it in errors.
+// Reads such a number and throws InputError, naming it by `what`, if it is negative.
 double read_quantity(JsonReader& reader, std::string_view what);
-// A string or a number, as text: what formats take for identifiers.
+// Reads a string or a number and returns it as text, since formats use both as identifiers.
 std::string read_identifier(JsonReader& reader);
-// true or false, 1 or 0.
+// Reads true or false, 1 or 0.
 bool read_flag(JsonReader& reader);
 
-// Nodes and edges as most foreign formats have them, on their way to a Graph: an edge says how much
-// it carries or how long that takes, and a node's result becomes one tensor, or one per size where
-// its edges carry different sizes. Names are made unique. Not thread safe.
-
-// What a result holds or takes to move, where its edges do not say.
+// The size of a node's result or the time to move it, for edges that do not say.
 struct TaskResult {
   std::optional<double> bytes = std::nullopt;
-  std::optional<double> time = std::nullopt;
+  std::optional<double> time = std::nullopt;  // in the graph's time unit
 };
 
+// Nodes and edges as most foreign formats have them: an edge says how much it carries or how long
+// that takes. A node's result becomes one tensor, or one for each size if its edges carry different
+// sizes. Names are made unique. Positions `at` are offsets in the file. Not thread safe.
 class TaskGraph {
  public:
-  // Throws InputError with the place of an offset in the file.
+  // Throws InputError with the position of an offset in the file.
   using Fail = std::function<void(std::size_t at, const std::string& message)>;
 
   explicit TaskGraph(Fail fail) : fail_(std::move(fail)) {}
-  // For formats that are text.
+  // For formats that are text. Both arguments must outlive this.
   TaskGraph(const std::string& file, std::string_view text);
 
-  // `at` is where the file has it. A name that is taken gets a number behind it.
+  // Adds a node. If its name is taken, a number is put behind it.
   NodeId add(graph::NodeSpec spec, std::size_t at, TaskResult result = {});
+  // Adds an edge, which carries `bytes` or takes `time`; if absent, those of the node's result.
   void connect(NodeId from, NodeId to, std::optional<double> bytes = std::nullopt,
                std::optional<double> time = std::nullopt);
-  // A tensor of its own, beside what connect() makes; its name is made unique as well.
+  // Adds a tensor besides those that edges make. If its name is taken, a number is put behind it.
   TensorId add_tensor(graph::TensorSpec spec, std::size_t at);
+  // Makes a node read a tensor that add_tensor() returned.
   void read(NodeId node, TensorId tensor);
-  // What the nodes need besides their inputs, from the start to the end.
+  // Adds data that these nodes read and that stays in memory from start to end. REQUIRES: there is
+  // a reader.
   void add_parameter(std::string name, double bytes, const std::vector<NodeId>& readers);
-  // The nodes share one device.
+  // Makes the nodes share one device.
   void colocate(std::vector<NodeId> nodes);
   void set_result(NodeId node, TaskResult result) { nodes_[node.index()].result = result; }
 
   std::size_t size() const { return nodes_.size(); }
   std::size_t edge_count() const { return edges_.size(); }
+  // Throws InputError with the position of `at`.
   [[noreturn]] void fail_at(std::size_t at, const std::string& message) const;
 
+  // Returns the graph; may be called once. Throws InputError with the position of the node.
   graph::Graph build(std::string name, std::string time_unit = {}) &&;
 
  private:
-  // Puts a number behind a name that is taken, at least this one, and adds it.
+  // Puts a free number, at least this one, behind a name that is taken, and takes the result.
   void add_numbered(NameIndex& names, std::size_t number, std::string& name);
   struct Node {
     std::size_t at;
@@ -108,9 +94,9 @@ class TaskGraph {
 
   Fail fail_;
   graph::GraphBuilder builder_;
-  NameIndex names_;  // of nodes; their numbers are ids
-  NameIndex taken_;  // of tensors that are not named like a node
-  std::unordered_map<std::string, std::size_t> next_number_;  // of names that came more than once
+  NameIndex names_;  // the names of nodes; their numbers are ids
+  NameIndex taken_;  // the names of tensors that are not named like a node
+  std::unordered_map<std::string, std::size_t> next_number_;  // by name that is taken
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
   std::vector<std::pair<NodeId, TensorId>> reads_;

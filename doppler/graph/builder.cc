@@ -11,13 +11,14 @@
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
 #include "doppler/base/names.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::graph {
 
 namespace {
 
-// What the node or tensor `owner` says of a quantity, or -1 where it says nothing.
+// Returns the quantity as Graph stores it: -1 where it is absent. Throws InputError, naming the
+// node or tensor `owner`, if it is negative or not finite.
 double checked(const std::optional<double>& value, const char* what, const char* kind,
                const std::string& owner) {
   if (!value) return -1.0;
@@ -25,6 +26,26 @@ double checked(const std::optional<double>& value, const char* what, const char*
     throw InputError(fmt::format("{} '{}': {} must be a finite number >= 0", kind, owner, what));
   }
   return *value == 0.0 ? 0.0 : *value;  // no negative zero
+}
+
+// Records the shapes of the operands or of the results ("inputs" or "outputs") of a node's call.
+void note(const Graph& graph, NodeId node, std::span<const TensorId> tensors,
+          std::span<const kernel::Shape> shapes, const char* what,
+          std::vector<const kernel::Shape*>& known) {
+  if (tensors.size() != shapes.size()) {
+    throw GraphError(node, fmt::format("node '{}': its kernel call has {} {}, but the node has {}",
+                                       graph.node_name(node), shapes.size(), what, tensors.size()));
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const kernel::Shape*& shape = known[tensors[i].index()];
+    if (!shape) shape = &shapes[i];
+    if (*shape != shapes[i]) {
+      throw GraphError(node, fmt::format("node '{}': takes tensor '{}' as {}, but another call has "
+                                         "it as {}",
+                                         graph.node_name(node), graph.tensor_name(tensors[i]),
+                                         kernel::to_text(shapes[i]), kernel::to_text(*shape)));
+    }
+  }
 }
 
 }  // namespace
@@ -206,7 +227,7 @@ void GraphBuilder::check_names() const {
   }
 }
 
-// A graph's quantities are summed up everywhere: no sum may come near the largest double.
+// Throws if the sum of a quantity comes near the largest double: later stages sum them up freely.
 void GraphBuilder::check_totals() const {
   constexpr double kLargestTotal = 1e290;
   const Graph& g = graph_;
@@ -223,7 +244,8 @@ void GraphBuilder::check_totals() const {
     total = 0.0;
     for (std::size_t v = 0; v < column.size(); ++v) add(column[v], what, NodeId::of(v));
   };
-  // Formats without tensors of their own know the place of the producer.
+  // Reports a produced tensor by its producer, since formats without tensors of their own know only
+  // the position of the node.
   const auto add_tensor = [&](double value, const char* what, TensorId tensor) {
     if (const NodeId producer = g.producer(tensor); producer.valid()) {
       add(value, what, producer);
@@ -251,7 +273,8 @@ void GraphBuilder::check_totals() const {
   for (const auto& [node, entry] : times_) add(entry.time, "times", node);
 }
 
-// Operand lists as given; consumer lists sorted and without repetition.
+// Builds the operand lists in the order given, and the consumer lists sorted and without
+// repetition.
 void GraphBuilder::build_edges() {
   Graph& g = graph_;
   g.node_inputs_ = Csr<TensorId>::build(node_count(), [&](const auto& visit) {
@@ -311,8 +334,8 @@ void GraphBuilder::order_nodes() {
     }
   }
   if (g.order_.size() == node_count()) return;
-  // Walk backwards from any node that never became ready: among such nodes each has a predecessor
-  // of the same sort, so the walk must meet itself, on a cycle.
+  // Walks backwards from a node that never became ready. Each such node has a producer that never
+  // became ready either, so the walk must come back to a node it has seen, which is on a cycle.
   std::uint32_t at = 0;
   while (missing[at] == 0) ++at;
   std::vector<std::uint8_t> seen(node_count(), 0);
@@ -417,29 +440,6 @@ Graph GraphBuilder::build() && {
   return std::move(graph_);
 }
 
-namespace {
-
-void note(const Graph& graph, NodeId node, std::span<const TensorId> tensors,
-          std::span<const kernel::Shape> shapes, const char* what,
-          std::vector<const kernel::Shape*>& known) {
-  if (tensors.size() != shapes.size()) {
-    throw GraphError(node, fmt::format("node '{}': its kernel call has {} {}, but the node has {}",
-                                       graph.node_name(node), shapes.size(), what, tensors.size()));
-  }
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const kernel::Shape*& shape = known[tensors[i].index()];
-    if (!shape) shape = &shapes[i];
-    if (*shape != shapes[i]) {
-      throw GraphError(node, fmt::format("node '{}': takes tensor '{}' as {}, but another call has "
-                                         "it as {}",
-                                         graph.node_name(node), graph.tensor_name(tensors[i]),
-                                         kernel::to_text(shapes[i]), kernel::to_text(*shape)));
-    }
-  }
-}
-
-}  // namespace
-
 void note_shapes(const Graph& graph, NodeId node, const kernel::KernelCall& call,
                  std::vector<const kernel::Shape*>& known) {
   note(graph, node, graph.inputs(node), call.inputs, "inputs", known);
@@ -448,8 +448,8 @@ void note_shapes(const Graph& graph, NodeId node, const kernel::KernelCall& call
 
 void check_calls(const Graph& graph, const kernel::Registry& kernels) {
   std::vector<const kernel::Shape*> known(graph.tensor_count(), nullptr);
-  // Shards of an operation are mostly equal calls in a row: what was just accepted is not judged
-  // again.
+  // The shards of an operation are mostly equal calls in a row, so a call that equals the last
+  // accepted one is not checked again.
   const kernel::KernelCall* accepted = nullptr;
   for (std::size_t v = 0; v < graph.node_count(); ++v) {
     const NodeId node = NodeId::of(v);

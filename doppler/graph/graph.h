@@ -1,5 +1,12 @@
-// What a graph's file demands of any placement. Devices are named, since a graph does not know
-// which topology it will meet; cost/problem resolves the names.
+// The dataflow graph: nodes (kernel calls) that read and write tensors, with the costs that its
+// file gives and the constraints that it puts on every placement.
+//
+// A tensor has one producer, or none where it is an input or a parameter of the graph, and any
+// number of consumers. Node and tensor ids are dense and in the order in which they were added.
+// A quantity that is not known (a time, flops, bytes) is absent, never zero: cost/ decides what an
+// absence means.
+//
+// A Graph is built and checked by GraphBuilder. It is immutable, so threads share it freely.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +19,12 @@
 
 #include "doppler/base/csr.h"
 #include "doppler/base/id.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::graph {
 
+// Demands that a graph's file makes of every placement. Devices are given by name, since a graph
+// does not know on which topology it will be placed; cost::Problem resolves the names.
 struct Constraints {
   struct NodeDevice {
     NodeId node;
@@ -36,47 +45,43 @@ struct Constraints {
   }
 };
 
-// The dataflow graph: nodes (kernel calls) that read and write tensors.
-//
-// A tensor has one producer, or none where it is an input or a parameter of the graph, and any
-// number of consumers. Node and tensor ids are dense and in the order in which they were added.
-// Immutable, so freely shared between threads; built and checked by GraphBuilder.
-//
-// What is not known (a time, flops, bytes) is absent, never zero: cost/ decides what an absence
-// means.
-
 enum class TensorRole : std::uint8_t {
   kValue,      // produced by a node
   kInput,      // given at the start, needed until its last use
   kParameter,  // given at the start, kept to the end
 };
 
-// A sharded operation becomes shard kernels and the reductions that combine their results.
+// The part that a node plays in a sharded operation (a meta-op): one of its shards, or one of the
+// reductions that combine the results of the shards.
 enum class MetaRole : std::uint8_t { kShard, kReduction };
 
+// The meta-op that a node belongs to, and its part there.
 struct MetaMembership {
   std::uint32_t meta_op;  // index into Graph::meta_op_names()
   MetaRole role;
 };
 
-// A time for devices of one kind ("A100") or class ("accelerator"); the name is
-// Graph::time_kind_names()[kind].
+// A node's time on devices of one kind ("A100") or class ("accelerator"), in the graph's time unit.
+// The name of the kind or class is Graph::time_kind_names()[kind].
 struct TimeForKind {
   std::uint32_t kind;
   double time;
 };
 
+// Views that the accessors return are valid as long as the graph. Ids must be those of this graph:
+// they are not checked.
 class Graph {
  public:
   const std::string& name() const { return name_; }
-  // The unit of all given times: "s" unless the graph names its own.
+  // Returns the unit of all given times: "s" unless the graph names its own.
   const std::string& time_unit() const { return time_unit_; }
-  // Identifies structure, costs and constraints; names of nodes included, their scopes not.
+  // Returns a hash of the structure, the node names, the costs and the constraints. The graph's own
+  // name, scopes, tensor names and kernel calls are not part of it.
   std::uint64_t hash() const { return hash_; }
 
   std::size_t node_count() const { return node_op_.size(); }
   std::size_t tensor_count() const { return tensor_role_.size(); }
-  // Distinct (tensor, consumer) pairs whose tensor has a producer.
+  // Returns the number of distinct (tensor, consumer) pairs whose tensor has a producer.
   std::size_t edge_count() const { return edge_count_; }
 
   // --- nodes ---
@@ -84,8 +89,8 @@ class Graph {
   std::string_view op_kind(NodeId node) const { return op_kinds_[node_op_[node.index()]]; }
   std::uint32_t op_kind_index(NodeId node) const { return node_op_[node.index()]; }
   std::span<const std::string> op_kinds() const { return op_kinds_; }
-  // Where the node belongs in the model, outermost first: "transformer/layer_3/attention". For
-  // people only, so not part of the hash; empty where nothing is known.
+  // Returns the node's place in the model, outermost part first: "transformer/layer_3/attention".
+  // It is for people only, so not part of the hash, and empty where nothing is known.
   std::string_view scope(NodeId node) const {
     return node.index() < node_scope_.size() ? scopes_[node_scope_[node.index()]]
                                              : std::string_view();
@@ -100,11 +105,11 @@ class Graph {
   std::optional<double> bytes_written(NodeId node) const {
     return known(node_written_[node.index()]);
   }
-  // Null where the node has none.
+  // Returns null if the node carries no kernel call. Takes time logarithmic in the number of calls.
   const kernel::KernelCall* kernel_call(NodeId node) const;
   std::optional<MetaMembership> meta_op(NodeId node) const;
   std::span<const std::string> meta_op_names() const { return meta_ops_; }
-  // Operands and results in order; an operand may stand more than once.
+  // Return the operands and the results in order. An operand may occur more than once.
   std::span<const TensorId> inputs(NodeId node) const { return node_inputs_[node.index()]; }
   std::span<const TensorId> outputs(NodeId node) const { return node_outputs_[node.index()]; }
 
@@ -113,42 +118,46 @@ class Graph {
     return text(tensor_names_, tensor.index());
   }
   TensorRole role(TensorId tensor) const { return tensor_role_[tensor.index()]; }
-  // Invalid for inputs and parameters.
+  // Returns an invalid id for inputs and parameters.
   NodeId producer(TensorId tensor) const { return tensor_producer_[tensor.index()]; }
   std::optional<double> bytes(TensorId tensor) const {
     return known(tensor_bytes_[tensor.index()]);
   }
-  // The tensor's own given transfer time; a consumer's own one comes before it.
+  // Returns the transfer time given for the tensor, in the graph's time unit. A time that is given
+  // for one consumer takes precedence over it.
   std::optional<double> transfer_time(TensorId tensor) const {
     return known(tensor_time_[tensor.index()]);
   }
-  // Each node that reads the tensor, once, by rising id.
+  // Returns each node that reads the tensor, once, by rising id.
   std::span<const NodeId> consumers(TensorId tensor) const { return consumers_[tensor.index()]; }
-  // Given transfer time to the i-th of consumers(tensor): its own, else the tensor's, else none.
+  // Returns the given transfer time to the i-th of consumers(tensor): the time given for this
+  // consumer, else the tensor's, else nothing.
   std::optional<double> transfer_time(TensorId tensor, std::size_t i) const;
-  // The i-th consumer's own given transfer time, without falling back on the tensor's.
+  // Returns the transfer time given for the i-th consumer, without falling back on the tensor's.
   std::optional<double> consumer_transfer_time(TensorId tensor, std::size_t i) const {
     if (consumer_time_.empty()) return std::nullopt;
     return known(consumer_time_[consumers_.offset(tensor.index()) + i]);
   }
   bool is_output(TensorId tensor) const { return tensor_output_[tensor.index()] != 0; }
-  // The device an input or parameter starts on; empty means anywhere.
+  // Returns the name of the device on which an input or parameter starts; empty means anywhere.
   std::string_view home(TensorId tensor) const;
-  // The parameter that this tensor is the new value of, written in place; invalid for most.
+  // Returns the parameter that this tensor overwrites with a new value; an invalid id if it
+  // overwrites none.
   TensorId updates(TensorId tensor) const { return tensor_updates_[tensor.index()]; }
 
   // --- the whole ---
-  // Every node after the producers of its inputs; among ready nodes the lowest id first.
+  // Returns every node after the producers of its inputs; among ready nodes the lowest id first.
   std::span<const NodeId> topological_order() const { return order_; }
   const Constraints& constraints() const { return constraints_; }
 
+  // Returns the node of this name, or nothing. Takes time logarithmic in the number of nodes.
   std::optional<NodeId> find_node(std::string_view name) const;
 
  private:
   friend class GraphBuilder;
   Graph() = default;
 
-  // Names in one block of characters, each ended by its offset.
+  // Names in one block of characters; ends[i] is the offset behind the i-th name.
   struct NameTable {
     std::string characters;
     std::vector<std::uint64_t> ends;
@@ -171,8 +180,9 @@ class Graph {
   std::vector<std::uint32_t> nodes_by_name_;  // node indices sorted by name
   std::vector<std::uint32_t> node_op_;
   std::vector<std::string> op_kinds_;
-  std::vector<std::uint32_t> node_scope_;  // ends behind the last node that has one
-  std::vector<std::string> scopes_;        // the first is empty
+  // By node: an index into scopes_. Nodes past the end of the list have no scope.
+  std::vector<std::uint32_t> node_scope_;
+  std::vector<std::string> scopes_;  // the first is empty
   std::vector<double> node_time_, node_flops_, node_read_, node_written_;
   Csr<TimeForKind> node_times_;
   std::vector<std::string> time_kinds_;

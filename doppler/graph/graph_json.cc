@@ -30,9 +30,9 @@ std::string non_empty(JsonReader& reader) {
   return text;
 }
 
-// The sections refer to each other by name and may stand in any order. So the file is skimmed once
-// for where they start, and then each is read when what it refers to is known: tensors, nodes,
-// constraints.
+// Reads one graph file. Its sections refer to each other by name and may be in any order. So the
+// file is first skimmed for the positions of its sections, and then they are read in the order in
+// which they depend on each other: tensors, nodes, constraints.
 class GraphReader {
  public:
   GraphReader(const std::string& file, std::string_view text) : file_(file), text_(text) {}
@@ -157,7 +157,7 @@ void GraphReader::find_sections() {
     if (repeated && !bad_key) bad_key = {key_at, fmt::format("the key '{}' stands twice", key)};
   }
   reader.finish();
-  // What the file is comes before what is wrong in it.
+  // Checks format and version before any other error in the file is reported.
   if (!format) fail_at(start, "not a doppler.graph file: the key 'format' is missing");
   if (!version) fail_at(start, "not a doppler.graph file: the key 'version' is missing");
   if (bad_key) fail_at(bad_key->first, bad_key->second);

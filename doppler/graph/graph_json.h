@@ -1,5 +1,6 @@
-// Our own graph format: versioned JSON, described in docs/formats/graph.md. It holds everything
-// that a Graph holds, so that writing and reading back gives a graph with the same hash.
+// Reading and writing of Doppler's own graph format: versioned JSON, described in
+// docs/formats/graph.md. It holds everything that a Graph holds, so that a graph that is written
+// and read back has the same hash. Both functions may be called from several threads.
 #pragma once
 
 #include <string>
@@ -12,11 +13,12 @@ namespace doppler::graph {
 // The newest version of the format that this program reads, and the one that it writes.
 inline constexpr int kGraphJsonVersion = 1;
 
-// `file` names the source in errors and names the graph where the text does not. Throws InputError
-// with file:line:column, also where a kernel call is not what kernel::default_kernels() allows.
+// Reads a graph. `file` names the source in errors, and names the graph if the text does not.
+// Throws InputError with file:line:column if the text is damaged, is of a newer version, or has a
+// kernel call that kernel::default_kernels() does not allow.
 Graph read_graph_json(const std::string& file, std::string_view text);
 
-// One node and one tensor on each line, in the order of their ids.
+// Returns the graph as text, with one node or one tensor on each line, in the order of their ids.
 std::string write_graph_json(const Graph& graph);
 
 }  // namespace doppler::graph

@@ -10,7 +10,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/names.h"
 #include "doppler/graph/builder.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::graph {
 namespace {
@@ -114,7 +114,7 @@ TensorValues<T> SerialRunner<T>::run(const TensorValues<T>& given) const {
     for (const TensorId tensor : graph_.outputs(node)) {
       if (uses_left[tensor.index()] == 0) release(tensor);
     }
-    // A tensor that stands twice among the operands is one use.
+    // A tensor that occurs twice among the operands counts as one use.
     for (const TensorId tensor : graph_.inputs(node)) {
       auto& left = uses_left[tensor.index()];
       const auto operands = graph_.inputs(node);

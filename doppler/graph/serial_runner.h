@@ -1,5 +1,5 @@
-// Runs a graph whose nodes all carry kernel calls: one node after the other in topological order,
-// on one thread. The reference that engines are checked against.
+// The reference that engines are checked against: runs a graph whose nodes all carry kernel calls,
+// one node after the other in topological order, on the calling thread.
 //
 // The i-th input and output of a node's call are the i-th of Graph::inputs(node) and
 // Graph::outputs(node). T is float or double.
@@ -16,37 +16,40 @@
 
 namespace doppler::graph {
 
-// Dense row-major elements of some tensors.
+// The elements of some tensors, dense and row-major.
 template <class T>
 using TensorValues = std::unordered_map<TensorId, std::vector<T>>;
 
-// The tensor of this name, found by looking through all. Throws InputError that names the closest.
+// Returns the tensor of this name. Looks through all tensors. Throws InputError with the closest
+// names if there is none.
 TensorId find_tensor(const Graph& graph, std::string_view name);
 
-// Immutable; runs may go on in several threads. Keeps a reference to the graph.
+// A graph whose calls are bound to CPU kernels. Immutable, so several threads may run it at once.
+// Keeps a reference to the graph, which must outlive it.
 template <class T>
 class SerialRunner {
  public:
-  // Binds every call. Throws InputError that names the node where one has no call, where its call
-  // is ill-formed or does not fit its number of operands, or where two calls disagree on a tensor's
-  // shape.
+  // Binds every call. Throws InputError, naming the node, if a node has no call, if its call is
+  // ill-formed or has another number of operands than the node, or if two calls disagree on the
+  // shape of a tensor.
   explicit SerialRunner(const Graph& graph);
 
-  // Takes a value for each input and parameter that a node reads (others may be there, too) and
-  // returns outputs of the graph and new values of parameters. A tensor's memory is freed after its
-  // last use. Throws InputError that names the tensor where a value is missing, is not an input or
-  // parameter, or has another number of elements.
+  // Runs the graph once and returns the outputs of the graph and the new values of parameters.
+  // `given` must have a value for each input and parameter that is read or is an output of the
+  // graph, and may have others. A computed tensor is freed after its last use. Throws InputError,
+  // naming the tensor, if a value is missing, is given for a tensor that a node computes, or has
+  // another number of elements than the tensor.
   TensorValues<T> run(const TensorValues<T>& given) const;
 
-  // The shape that the calls give a tensor; null where no call has it.
+  // Returns the shape that the calls give a tensor, or null if no call has this tensor.
   const kernel::Shape* shape(TensorId tensor) const;
 
  private:
   void check_given(const TensorValues<T>& given) const;
 
   const Graph& graph_;
-  std::vector<std::unique_ptr<kernel::cpu::Runnable<T>>> runnables_;  // of each node
-  std::vector<const kernel::Shape*> shapes_;                          // of each tensor, or null
+  std::vector<std::unique_ptr<kernel::cpu::Runnable<T>>> runnables_;  // by node
+  std::vector<const kernel::Shape*> shapes_;  // by tensor, null where no call has it
 };
 
 extern template class SerialRunner<float>;

@@ -1,4 +1,5 @@
-// What `graph show` tells of a graph: its size, shape, work and traffic.
+// Figures that describe a graph (its size, shape, work and traffic, as `dopp graph show` prints
+// them) and its division into levels. Plain values, computed in one pass over the graph.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,12 @@
 
 namespace doppler::graph {
 
-// A sum over the nodes or tensors that know the quantity, and how many do.
+// A sum over those nodes or tensors for which a quantity is known, and their number.
 struct Total {
   double sum = 0.0;
   std::size_t known = 0;
 
+  // Adds a value; does nothing if it is absent.
   void add(const std::optional<double>& value) {
     if (!value) return;
     sum += *value;
@@ -23,6 +25,7 @@ struct Total {
   }
 };
 
+// The figures of one graph. Times are in the graph's time unit.
 struct Statistics {
   std::size_t nodes = 0;
   std::size_t edges = 0;
@@ -33,33 +36,32 @@ struct Statistics {
   std::size_t sinks = 0;    // nodes that no other waits for
   std::size_t meta_ops = 0;
 
-  Total work;           // given times of nodes, in the graph's unit
-  Total flops;          // of nodes
-  Total traffic_bytes;  // bytes of tensors that a node produces and another reads, each once
-  Total traffic_time;   // given transfer times of the same, the largest among the consumers
-  Total parameter_bytes;
+  Total work;             // given times, over nodes
+  Total flops;            // floating-point operations, over nodes
+  Total traffic_bytes;    // over tensors that a node produces and a node reads, each counted once
+  Total traffic_time;     // over the same tensors: the largest transfer time given for a consumer
+  Total parameter_bytes;  // over parameters
 
-  // Mean given transfer time of an edge / mean given time of a node. Absent unless all are given,
-  // there is an edge and the work is not zero.
+  // The communication to computation ratio: the mean given transfer time of an edge divided by the
+  // mean given time of a node. Absent unless all these times are given, there is an edge and the
+  // work is not zero.
   std::optional<double> ccr;
 
-  // How many nodes there are of each op kind, most frequent first, then by name.
+  // The number of nodes of each op kind: the most frequent kind first, equal ones by name.
   std::vector<std::pair<std::string, std::size_t>> op_kinds;
 };
 
 Statistics compute_statistics(const Graph& graph);
 
-// Levels of a graph: how far each node is from the sources, and how many nodes stand side by side.
-
+// The division of a graph's nodes into levels. A node's level is the number of edges on the longest
+// path that leads to it from a node that waits for no other.
 struct Levels {
-  // Of each node: the number of edges on the longest path that leads to it from a node without
-  // producers.
-  std::vector<std::uint32_t> of_node;
+  std::vector<std::uint32_t> of_node;  // the level of each node
   // The nodes of each level, by rising id.
   Csr<NodeId> nodes;
 
   std::size_t depth() const { return nodes.rows(); }
-  // The size of the largest level.
+  // Returns the number of nodes in the largest level.
   std::size_t width() const;
 };
 

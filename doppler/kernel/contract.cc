@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::kernel {
 
@@ -12,7 +12,7 @@ bool is_label(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Refuses what is not a list of different letters.
+// Throws unless the labels are letters, each of which occurs once.
 void check_labels(const CallReader& reader, std::string_view labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (!is_label(labels[i])) {

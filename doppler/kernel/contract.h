@@ -1,8 +1,10 @@
-// The attribute `spec`: which label stands for which dimension, as in "ab,bc->ac".
+// Einsum specs, which several kernels have as their attribute `spec`, and the kernel `contract`.
+// The functions throw InputError for ill-formed calls and are safe to call from several threads.
 //
-// Labels are letters; each operand has its own list and a label stands at most once in each. An
-// empty list is a scalar: ",ab->ab", "a->". What else holds (labels of the output that no input
-// has, labels that are summed) is up to the kernel.
+// A spec says which label stands for which dimension, as in "ab,bc->ac". Labels are letters. Each
+// operand has its own list of labels, in which each occurs at most once. An empty list is a scalar:
+// ",ab->ab", "a->". Whether the output may have labels that no input has, or lack labels of the
+// inputs, is up to the kernel.
 #pragma once
 
 #include <array>
@@ -11,19 +13,19 @@
 #include <string_view>
 #include <vector>
 
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/registry.h"
 
 namespace doppler::kernel {
 
-// The size of each label, or -1 where the spec's inputs do not have it.
+// The sizes of labels; -1 for a label without a size.
 class LabelSizes {
  public:
   LabelSizes() { sizes_.fill(-1); }
   bool has(char label) const { return sizes_[index(label)] >= 0; }
   std::int64_t operator[](char label) const { return sizes_[index(label)]; }
   void set(char label, std::int64_t size) { sizes_[index(label)] = size; }
-  // The sizes of a list of labels. REQUIRES: all are known.
+  // Returns the shape of a tensor with these labels. REQUIRES: all have a size.
   Shape shape(std::string_view labels) const;
 
  private:
@@ -31,29 +33,31 @@ class LabelSizes {
   std::array<std::int64_t, 128> sizes_;
 };
 
+// A spec together with the sizes of its labels.
 struct EinsumSpec {
   std::vector<std::string> inputs;  // labels of each operand
   std::string output;
   LabelSizes sizes;  // from the shapes of the inputs
 };
 
-// Reads `spec` and sets it against the shapes of the reader's inputs, all of which it must cover.
+// Parses `spec` and compares it with the reader's inputs. Throws unless it has a list of labels for
+// each input, as long as its rank, and each label has one size.
 EinsumSpec parse_einsum_spec(CallReader& reader, std::string_view spec);
-// The same for kernels that require the attribute.
+// Parses the attribute `spec`, which must be there.
 EinsumSpec read_einsum_spec(CallReader& reader);
 
-// Refuses a spec with an output label that no input has.
+// Throws if the output has a label without a size.
 void expect_output_labels_known(const CallReader& reader, const EinsumSpec& spec);
-// Refuses a spec with an input label that the output lacks.
+// Throws if an input has a label that the output lacks.
 void expect_input_labels_kept(const CallReader& reader, const EinsumSpec& spec);
 
-// For a tensor with these labels, the stride along each label of `order`; 0 where it lacks it.
+// Returns the stride in elements, in a row-major tensor with these labels, along each label of
+// `order`; 0 for a label that the tensor lacks.
 std::vector<std::int64_t> strides_along(std::string_view order, std::string_view labels,
                                         const LabelSizes& sizes);
 
-// `contract`: any einsum over two operands. A label that is not in the output is summed, also where
-// only one operand has it.
-
+// A call of `contract`: any einsum over two operands. Labels that are not in the output are summed,
+// also those that only one operand has.
 struct Contract {
   EinsumSpec spec;  // two inputs; every output label is in one
   std::vector<Shape> outputs;

@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::kernel {
+
+// --- two and more operands ---
 
 namespace {
 
@@ -38,7 +40,8 @@ std::optional<BinaryOp> find_op(const Table& table, std::string_view name) {
   return std::nullopt;
 }
 
-// Without a spec the shapes are equal, and labels do not matter: one for all elements.
+// Returns the spec of a call without the attribute: the shapes must be equal, so that one label can
+// stand for all elements.
 EinsumSpec equal_shapes_spec(const CallReader& reader) {
   reader.expect_equal_inputs();
   EinsumSpec spec{.inputs = {"a", "a"}, .output = "a", .sizes = {}};
@@ -95,10 +98,12 @@ std::vector<Kernel> elementwise_kernels() {
   return kernels;
 }
 
+// --- one operand ---
+
 namespace {
 
-// Operations per element of f, g f' and g f'' as kernel/cpu computes them; an elementary function
-// (exp, erf, square root) counts as one.
+// A function with its operations per element of f, g f' and g f'' as kernel/cpu computes them. An
+// elementary function (exp, erf, square root) counts as one.
 struct NamedFunction {
   const char* name;
   UnaryFunction function;
@@ -178,6 +183,8 @@ std::vector<Kernel> unary_kernels() {
   }
   return kernels;
 }
+
+// --- steps of training ---
 
 namespace {
 

@@ -1,5 +1,10 @@
-// Kernels of two and more operands, element by element: `add` and the like with broadcasting, and
-// the reductions of partial results `add_n` and `max_n`.
+// Kernels that work element by element: `add` and other binary operations with broadcasting; the
+// combinations of partial results `add_n` and `max_n`; functions of one operand with their
+// derivatives, `scale` and `shift`; and the update steps of training.
+//
+// Each parse_… function reads a call whose kernel's name is one of its own, returns what the call
+// means with the shapes of its outputs, and throws InputError if it is ill-formed. Each …_kernels
+// function returns the rules of one group. All are safe to call from several threads.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +12,13 @@
 #include <string_view>
 #include <vector>
 
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/contract.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/registry.h"
 
 namespace doppler::kernel {
+
+// --- two and more operands ---
 
 enum class BinaryOp : std::uint8_t {
   kAdd,
@@ -22,15 +29,16 @@ enum class BinaryOp : std::uint8_t {
   kEqual,         // 1 where a == b, else 0
   kGreaterEqual,  // 1 where a >= b, else 0
 };
+// Returns the operation of a binary kernel; nothing for other names.
 std::optional<BinaryOp> find_binary_op(std::string_view kernel);
 
 struct Binary {
-  EinsumSpec spec;  // every input label is in the output and the other way round
+  EinsumSpec spec;  // the output has exactly the labels of both inputs
   std::vector<Shape> outputs;
 };
 Binary parse_binary(CallReader& reader);
 
-// The op that `add_n` or `max_n` folds its inputs with.
+// Returns the operation with which `add_n` or `max_n` combines its inputs; nothing for other names.
 std::optional<BinaryOp> find_fold_op(std::string_view kernel);
 
 struct Fold {
@@ -40,8 +48,10 @@ Fold parse_fold(CallReader& reader);
 
 std::vector<Kernel> elementwise_kernels();
 
-// Kernels of one operand, element by element: `scale`, `shift`, and functions f with their
-// derivatives `f_grad` and `f_grad2`, which take the operand and what to multiply by.
+// --- one operand ---
+//
+// Each function f has two more kernels, `f_grad` and `f_grad2`, which take a second operand g of
+// the same shape and compute g f'(x) and g f''(x).
 
 enum class UnaryFunction : std::uint8_t {
   kExp,
@@ -56,12 +66,12 @@ enum class UnaryFunction : std::uint8_t {
   kReciprocal,
 };
 
-// f itself, or its first or second derivative times a second operand.
+// The meaning of a unary kernel's name.
 struct UnaryName {
   UnaryFunction function;
   int derivative;  // 0, 1 or 2
 };
-// What "silu", "silu_grad", "silu_grad2" stand for.
+// Returns the meaning of names such as "silu", "silu_grad" and "silu_grad2"; nothing for others.
 std::optional<UnaryName> find_unary(std::string_view kernel);
 
 struct Unary {
@@ -69,7 +79,7 @@ struct Unary {
 };
 Unary parse_unary(CallReader& reader);
 
-// `scale` (x factor) and `shift` (x + amount).
+// A call of `scale` or `shift`: x factor + amount.
 struct Affine {
   double factor;
   double amount;
@@ -80,7 +90,7 @@ Affine parse_affine(CallReader& reader);
 
 std::vector<Kernel> unary_kernels();
 
-// Steps of training: `sgd_update` and `adam_update` (Kingma and Ba, "Adam", 2015).
+// --- steps of training: `sgd_update` and `adam_update` (Kingma and Ba, "Adam", 2015) ---
 
 struct SgdUpdate {
   double rate;

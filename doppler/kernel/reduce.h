@@ -1,12 +1,13 @@
-// `reduce`: sum, largest or mean over the labels that the output lacks.
+// The kernel `reduce`: the sum, maximum or mean over the labels that the output lacks. The
+// functions are safe to call from several threads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/contract.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/registry.h"
 
 namespace doppler::kernel {
@@ -18,28 +19,10 @@ struct Reduce {
   EinsumSpec spec;  // one input, which has every output label
   std::vector<Shape> outputs;
 };
-// Sums over no elements are 0; the largest and the mean of none are refused.
+// Reads a call of `reduce`. Throws InputError if it is ill-formed, or takes the maximum or mean of
+// no elements (the sum of none is 0).
 Reduce parse_reduce(CallReader& reader);
 
 std::vector<Kernel> reduce_kernels();
-
-// Kernels on rectangular parts of a tensor: `slice` takes one out, `pad` puts one into zeros (the
-// transpose of slice), `concat` puts tensors side by side.
-
-// `slice` and `pad`: the smaller tensor lies in the larger one, `begin` elements from its corner.
-struct Window {
-  Shape begin;
-  std::vector<Shape> outputs;
-};
-Window parse_slice(CallReader& reader);
-Window parse_pad(CallReader& reader);
-
-struct Concat {
-  std::size_t dim;
-  std::vector<Shape> outputs;
-};
-Concat parse_concat(CallReader& reader);
-
-std::vector<Kernel> window_kernels();
 
 }  // namespace doppler::kernel

@@ -8,9 +8,9 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/names.h"
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/contract.h"
 #include "doppler/kernel/elementwise.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/rearrange.h"
 #include "doppler/kernel/reduce.h"
 

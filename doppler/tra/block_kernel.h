@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/tra/relation_type.h"
 
 namespace doppler::tra {

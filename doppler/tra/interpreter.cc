@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "doppler/base/error.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::tra {
 namespace {

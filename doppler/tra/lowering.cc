@@ -9,7 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/graph/builder.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::tra {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "doppler/base/error.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::tra {
 

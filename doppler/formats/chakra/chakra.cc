@@ -4,9 +4,12 @@
 
 #include <bit>
 #include <charconv>
-#include <optional>
+#include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
@@ -29,34 +32,33 @@ std::string_view type_name(std::uint64_t type) {
   return type < std::size(kNames) ? kNames[type] : "op";
 }
 
-}  // namespace
+// A node as both forms of the format have it.
+struct ChakraNode {
+  std::uint64_t id = 0;
+  std::string name;
+  std::uint64_t type = 0;  // NodeType of et_def.proto
+  std::vector<std::uint64_t> data_deps, ctrl_deps;
+  std::optional<double> micros;        // measured duration
+  std::optional<double> flops;         // "num_ops"
+  std::optional<double> result_bytes;  // of all tensors that it gives
+  std::optional<double> moved_bytes;   // "comm_size" or "tensor_size"
+  std::size_t at = 0;                  // position in the file
+};
 
-std::optional<double> tensor_bytes_in(std::string_view values) {
-  std::optional<double> sum;
-  std::vector<double> numbers;  // of the list that is being read
-  for (std::size_t i = 0; i < values.size();) {
-    const char c = values[i];
-    if (c == '[' || c == '(' || c == ']' || c == ')') {
-      numbers.clear();
-      ++i;
-    } else if (c == '\'' || c == '"') {
-      const std::size_t end = values.find(c, i + 1);
-      if (end == std::string_view::npos) break;
-      if (numbers.size() == 5) sum = sum.value_or(0.0) + numbers[3] * numbers[4];
-      numbers.clear();
-      i = end + 1;
-    } else if (c >= '0' && c <= '9') {
-      double number = 0.0;
-      const auto parsed = std::from_chars(values.data() + i, values.data() + values.size(), number);
-      if (parsed.ec != std::errc{}) break;
-      numbers.push_back(number);
-      i = static_cast<std::size_t>(parsed.ptr - values.data());
-    } else {
-      ++i;
-    }
-  }
-  return sum;
-}
+// The nodes of a trace, in the order of the file, on their way to a graph.
+class ChakraTrace {
+ public:
+  ChakraTrace(const std::string& file, TaskGraph::Fail fail)
+      : file_(file), tasks_(std::move(fail)) {}
+
+  void add(ChakraNode node);
+  Imported build() &&;
+
+ private:
+  const std::string& file_;
+  TaskGraph tasks_;
+  std::vector<ChakraNode> nodes_;
+};
 
 void ChakraTrace::add(ChakraNode node) {
   if (nodes_.size() == kMaxForeignNodes) tasks_.fail_at(node.at, "too many nodes");
@@ -74,7 +76,7 @@ Imported ChakraTrace::build() && {
     }
     graph::NodeSpec spec{.name = node.name.empty() ? fmt::format("node{}", node.id) : node.name,
                          .op = std::string(type_name(node.type))};
-    // What was measured counts; what is only planned is derived from its work.
+    // A measured duration is taken as it is. A node that is only planned has its work instead.
     if (node.micros) {
       spec.time = *node.micros * kSecondsPerMicro;
     } else if (node.flops || node.moved_bytes) {
@@ -125,37 +127,9 @@ Imported ChakraTrace::build() && {
   return imported;
 }
 
-bool is_chakra(const Content& content) {
-  if (!content.is_json) return is_chakra_protobuf(content.bytes);
-  // One object with all nodes, or an object for each message.
-  const JsonOutline& json = content.json;
-  const auto has = [&](std::string_view a, std::string_view b) {
-    return json.has(a) || json.has(b);
-  };
-  return json.has("workload_graph") ||
-         (json.more_follow() && (json.has("version") || has("dataDeps", "data_deps") ||
-                                 has("durationMicros", "duration_micros")));
-}
+// --- JSON ---
 
-Imported read_chakra(const std::string& file, std::string_view bytes, const ImportOptions&) {
-  const std::size_t first = bytes.find_first_not_of("\xef\xbb\xbf \t\r\n");
-  if (first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[')) {
-    ChakraTrace trace(file, [&file, bytes](std::size_t at, const std::string& message) {
-      fail_at_offset(file, bytes, at, message);
-    });
-    read_chakra_json(file, bytes, trace);
-    return std::move(trace).build();
-  }
-  ChakraTrace trace(file, [&file](std::size_t at, const std::string& message) {
-    fail_at_byte(file, at, message);
-  });
-  read_chakra_protobuf(file, bytes, trace);
-  return std::move(trace).build();
-}
-
-namespace {
-
-// An enumerator of NodeType as its number or its name in et_def.proto.
+// Reads an enumerator of NodeType, given by its number or its name in et_def.proto.
 std::uint64_t read_type(JsonReader& reader) {
   if (reader.peek() == JsonReader::Kind::kNumber) return reader.unsigned_integer(UINT32_MAX);
   const std::string_view name = reader.string_view();
@@ -169,7 +143,7 @@ std::uint64_t read_type(JsonReader& reader) {
   return 0;
 }
 
-// In JSON, protocol buffers put 64-bit integers in quotes.
+// Reads an id, which may be in quotes: JSON forms of protocol buffers quote 64-bit integers.
 std::uint64_t read_id(JsonReader& reader) {
   if (reader.peek() == JsonReader::Kind::kNumber) return reader.unsigned_integer(UINT64_MAX);
   const double value = read_quantity(reader, "an id");
@@ -177,7 +151,8 @@ std::uint64_t read_id(JsonReader& reader) {
   return static_cast<std::uint64_t>(value);
 }
 
-// Of the others values may be anything, as "NaN".
+// Returns whether the attribute is one that is read. The values of others may be anything, such as
+// "NaN".
 bool is_ours(std::string_view attribute) {
   return attribute == "num_ops" || attribute == "comm_size" || attribute == "tensor_size";
 }
@@ -185,7 +160,7 @@ bool is_ours(std::string_view attribute) {
 void read_attribute(JsonReader& reader, ChakraNode& node) {
   std::string name;
   std::optional<double> value;
-  read_object(reader, [&](std::string_view key) {
+  read_foreign_json_object(reader, [&](std::string_view key) {
     if (key == "name") {
       name = reader.string();
     } else if ((key.ends_with("Val") || key.ends_with("_val")) && !key.starts_with("bool") &&
@@ -202,13 +177,13 @@ void read_attribute(JsonReader& reader, ChakraNode& node) {
   if (name == "comm_size" || name == "tensor_size") node.moved_bytes = *value;
 }
 
-// Keys as protocol buffers are printed, as et_def.proto has them, and as the converters of
-// simulators write them.
+// Reads a node. Keys may be spelled as protocol buffers are printed, as in et_def.proto, or as the
+// converters of simulators write them.
 ChakraNode read_node(JsonReader& reader) {
   ChakraNode node;
   node.at = reader.value_position();
   bool has_id = false;
-  read_object(reader, [&](std::string_view key) {
+  read_foreign_json_object(reader, [&](std::string_view key) {
     if (reader.peek() == JsonReader::Kind::kNull) return false;
     if (key == "id" || key == "Id") {
       node.id = read_id(reader);
@@ -220,17 +195,17 @@ ChakraNode read_node(JsonReader& reader) {
     } else if (key == "runtime" || key == "durationMicros" || key == "duration_micros") {
       node.micros = read_quantity(reader, key);
     } else if (key == "dataDeps" || key == "data_deps") {
-      read_array(reader, [&] { node.data_deps.push_back(read_id(reader)); });
+      read_json_array(reader, [&] { node.data_deps.push_back(read_id(reader)); });
     } else if (key == "ctrlDeps" || key == "ctrl_deps") {
-      read_array(reader, [&] { node.ctrl_deps.push_back(read_id(reader)); });
+      read_json_array(reader, [&] { node.ctrl_deps.push_back(read_id(reader)); });
     } else if (key == "num_ops") {
       node.flops = read_quantity(reader, key);
     } else if (key == "comm_size" || key == "tensor_size") {
       node.moved_bytes = read_quantity(reader, key);
     } else if (key == "attr" && reader.peek() == JsonReader::Kind::kArray) {
-      read_array(reader, [&] { read_attribute(reader, node); });
+      read_json_array(reader, [&] { read_attribute(reader, node); });
     } else if (key == "outputs" && reader.peek() == JsonReader::Kind::kObject) {
-      read_object(reader, [&](std::string_view part) {
+      read_foreign_json_object(reader, [&](std::string_view part) {
         if (part != "values" || reader.peek() != JsonReader::Kind::kString) return false;
         node.result_bytes = tensor_bytes_in(reader.string());
         return true;
@@ -244,35 +219,31 @@ ChakraNode read_node(JsonReader& reader) {
   return node;
 }
 
-}  // namespace
-
 void read_chakra_json(const std::string& file, std::string_view text, ChakraTrace& trace) {
   JsonReader reader(file, text);
   bool whole = false, metadata = true;
-  read_object(reader, [&](std::string_view key) {
+  read_foreign_json_object(reader, [&](std::string_view key) {
     if (key == "id" || key == "name") metadata = false;
     if (key != "workload_graph" || reader.peek() != JsonReader::Kind::kArray) return false;
     whole = true;
-    read_array(reader, [&] { trace.add(read_node(reader)); });
+    read_json_array(reader, [&] { trace.add(read_node(reader)); });
     return true;
   });
   if (whole) {
     reader.finish();
     return;
   }
-  // An object for each message, the first of which is the metadata of the run if it is no node.
+  // There is an object for each message. The first is the metadata of the run unless it is a node.
   if (!metadata) reader = JsonReader(file, text);
   if (reader.done()) reader.fail_at(0, "a trace without nodes");
   while (!reader.done()) trace.add(read_node(reader));
 }
 
-// Field numbers are those of et_def.proto (github mlcommons/chakra).
-
-namespace {
+// --- protocol buffers: field numbers are those of et_def.proto (github mlcommons/chakra) ---
 
 using Wire = ProtobufReader::Wire;
 
-// AttributeProto: a name and one value of many types, of which numbers matter here.
+// Reads an AttributeProto: a name and one value of many types, of which only numbers matter here.
 void read_attribute(ProtobufReader in, ChakraNode& node) {
   std::string_view name;
   std::optional<double> value;
@@ -365,7 +336,7 @@ ChakraNode read_node(const std::string& file, ProtobufReader in) {
   return node;
 }
 
-// Whether a message has only fields of these numbers, and which kinds they are of.
+// Returns whether a message has only fields up to `most_fields` whose encoding `fits`.
 bool looks_like(ProtobufReader message, std::uint32_t most_fields,
                 bool (*fits)(std::uint32_t field, Wire wire)) {
   while (message.next()) {
@@ -374,8 +345,6 @@ bool looks_like(ProtobufReader message, std::uint32_t most_fields,
   }
   return true;
 }
-
-}  // namespace
 
 bool is_chakra_protobuf(std::string_view bytes) {
   const std::string nowhere;
@@ -400,6 +369,63 @@ void read_chakra_protobuf(const std::string& file, std::string_view bytes, Chakr
   ProtobufReader stream(file, bytes);
   stream.delimited();  // GlobalMetadata: a version and attributes of the run
   while (!stream.at_end()) trace.add(read_node(file, stream.delimited()));
+}
+
+}  // namespace
+
+std::optional<double> tensor_bytes_in(std::string_view values) {
+  std::optional<double> sum;
+  std::vector<double> numbers;  // of the list that is being read
+  for (std::size_t i = 0; i < values.size();) {
+    const char c = values[i];
+    if (c == '[' || c == '(' || c == ']' || c == ')') {
+      numbers.clear();
+      ++i;
+    } else if (c == '\'' || c == '"') {
+      const std::size_t end = values.find(c, i + 1);
+      if (end == std::string_view::npos) break;
+      if (numbers.size() == 5) sum = sum.value_or(0.0) + numbers[3] * numbers[4];
+      numbers.clear();
+      i = end + 1;
+    } else if (c >= '0' && c <= '9') {
+      double number = 0.0;
+      const auto parsed = std::from_chars(values.data() + i, values.data() + values.size(), number);
+      if (parsed.ec != std::errc{}) break;
+      numbers.push_back(number);
+      i = static_cast<std::size_t>(parsed.ptr - values.data());
+    } else {
+      ++i;
+    }
+  }
+  return sum;
+}
+
+bool is_chakra(const Content& content) {
+  if (!content.is_json) return is_chakra_protobuf(content.bytes);
+  // A trace is one object with all nodes, or an object for each message.
+  const JsonOutline& json = content.json;
+  const auto has = [&](std::string_view a, std::string_view b) {
+    return json.has(a) || json.has(b);
+  };
+  return json.has("workload_graph") ||
+         (json.more_follow() && (json.has("version") || has("dataDeps", "data_deps") ||
+                                 has("durationMicros", "duration_micros")));
+}
+
+Imported read_chakra(const std::string& file, std::string_view bytes, const ImportOptions&) {
+  const std::size_t first = bytes.find_first_not_of("\xef\xbb\xbf \t\r\n");
+  if (first != std::string_view::npos && (bytes[first] == '{' || bytes[first] == '[')) {
+    ChakraTrace trace(file, [&file, bytes](std::size_t at, const std::string& message) {
+      fail_at_offset(file, bytes, at, message);
+    });
+    read_chakra_json(file, bytes, trace);
+    return std::move(trace).build();
+  }
+  ChakraTrace trace(file, [&file](std::size_t at, const std::string& message) {
+    fail_at_byte(file, at, message);
+  });
+  read_chakra_protobuf(file, bytes, trace);
+  return std::move(trace).build();
 }
 
 }  // namespace doppler::formats

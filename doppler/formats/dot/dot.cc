@@ -20,8 +20,8 @@ namespace doppler::formats {
 namespace {
 
 constexpr int kMaxDotDepth = 64;
-// Edges between groups multiply: {a b …} -> {c d …}. More than this is not a graph that someone
-// drew.
+// The largest number of edges. Edges between groups multiply, as in {a b …} -> {c d …}, so that a
+// small file could make more than any graph that was drawn.
 constexpr std::size_t kMaxEdges = 20'000'000;
 
 // The attributes that have a meaning here, of nodes and of edges alike.
@@ -34,12 +34,12 @@ struct Attributes {
   bool has_cost() const { return duration() || flops || bytes_read || bytes_written; }
 };
 
-// A node statement's attributes on top of what was known.
+// Adds the attributes of a node statement to those that are known.
 void overlay(Attributes& base, const Attributes& more) {
   const auto set = [](auto& target, const auto& value) {
     if (value) target = value;
   };
-  // A later word for the time replaces an earlier one, whichever it was.
+  // A later attribute for the time replaces an earlier one, even one of another name.
   if (more.duration()) base.time = base.cost = base.weight = std::nullopt;
   set(base.time, more.time);
   set(base.cost, more.cost);
@@ -74,7 +74,7 @@ struct Drawing {
   std::vector<Edge> edges;
 };
 
-// What a list of attributes belongs to.
+// The thing that a list of attributes belongs to.
 enum class Owner { kGraph, kNode, kEdge };
 
 class DotParser {
@@ -117,7 +117,7 @@ class DotParser {
 
   void parse_statements(Scope& scope, int depth);
   void parse_statement(Scope& scope, int depth);
-  // What may stand at either end of an edge: a node, or all nodes of a subgraph.
+  // Reads an end of an edge: a node, or a subgraph, which means all its nodes.
   std::vector<std::uint32_t> parse_endpoint(Scope& scope, int depth);
   std::uint32_t mention(const DotToken& name, Scope& scope);
   Attributes parse_attributes(Owner owner);
@@ -149,7 +149,7 @@ Drawing DotParser::parse() {
   return std::move(drawing_);
 }
 
-// After the opening brace; takes the closing one.
+// Reads statements from behind the opening brace to the closing one, which it takes.
 void DotParser::parse_statements(Scope& scope, int depth) {
   while (!take_if("}")) {
     if (!take_if(";")) parse_statement(scope, depth);
@@ -200,7 +200,7 @@ void DotParser::parse_statement(Scope& scope, int depth) {
   }
 }
 
-// An empty result for a single name means that an '=' follows: the name is no node's.
+// Returns nothing for a single name that is followed by '=', since that is no node's name.
 std::vector<std::uint32_t> DotParser::parse_endpoint(Scope& scope, int depth) {
   const bool subgraph = lexer_.peek().is_keyword("subgraph");
   if (subgraph) {
@@ -233,7 +233,7 @@ std::uint32_t DotParser::mention(const DotToken& name, Scope& scope) {
   return node;
 }
 
-// One or more lists in brackets.
+// Reads one or more lists of attributes in brackets.
 Attributes DotParser::parse_attributes(Owner owner) {
   Attributes attributes;
   while (take_if("[")) {
@@ -249,7 +249,7 @@ Attributes DotParser::parse_attributes(Owner owner) {
 void DotParser::set_attribute(Attributes& attributes, Owner owner, const DotToken& name,
                               const DotToken& value) {
   if (name.text == "time_unit") attributes.time_unit = value.text;
-  // All else that stands at a graph is Graphviz's, as size="12,12".
+  // All other attributes of a graph are Graphviz's own, such as size="12,12".
   if (owner == Owner::kGraph) return;
   static constexpr std::pair<std::string_view, std::optional<double> Attributes::*> kQuantities[] =
       {{"time", &Attributes::time},
@@ -262,7 +262,7 @@ void DotParser::set_attribute(Attributes& attributes, Owner owner, const DotToke
        {"bytes_written", &Attributes::bytes_written},
        {"transfer_time", &Attributes::transfer_time}};
   for (const auto& [key, field] : kQuantities) {
-    // A size has a meaning here at edges alone, so that at nodes it is whatever others mean by it.
+    // `size` has a meaning here only at edges. At nodes it is whatever other tools mean by it.
     const bool is_ours = owner == Owner::kEdge || key != "size";
     if (is_ours && name.text == key) attributes.*field = parse_quantity(name, value);
   }
@@ -298,7 +298,7 @@ graph::Graph build(const std::string& file, std::string_view text, const Drawing
   TaskGraph tasks(file, text);
   for (std::uint32_t v = 0; v < drawing.nodes.size(); ++v) {
     const auto& [attributes, at] = drawing.nodes[v];
-    // Graphviz's own default label "\N" says nothing.
+    // Graphviz's default label "\N" says nothing.
     const std::string label =
         attributes.label && *attributes.label != "\\N" ? *attributes.label : std::string("op");
     tasks.add({.name = std::string(drawing.names.name(v)),
@@ -318,7 +318,7 @@ graph::Graph build(const std::string& file, std::string_view text, const Drawing
 }  // namespace
 
 bool is_dot(const Content& content) {
-  // A comment, or the first word of a drawing.
+  // A file starts with a comment or with the first word of a graph.
   return content.text.starts_with("/") || content.text.starts_with("#") ||
          content.starts_with_word("digraph") || content.starts_with_word("graph") ||
          content.starts_with_word("strict");

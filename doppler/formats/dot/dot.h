@@ -1,4 +1,5 @@
-// Graphs in the DOT language of Graphviz; docs/formats/dot.md says which attributes mean what.
+// Reading and writing of graphs in the DOT language of Graphviz; docs/formats/dot.md says which
+// attributes mean what. The functions are safe to call from several threads.
 #pragma once
 
 #include <string>
@@ -10,11 +11,13 @@
 namespace doppler::formats {
 
 bool is_dot(const Content& content);
+// Reads a graph as content.h says of all readers.
 Imported read_dot(const std::string& file, std::string_view text, const ImportOptions& = {});
 
-// `text` as a string of the language: in double quotes, with those and backslashes in it escaped.
-std::string dot_quoted(std::string_view text);
-
 SavedGraph write_dot(const graph::Graph& graph);
+
+// Returns `text` as a string of the language: in double quotes, with double quotes and backslashes
+// in it escaped.
+std::string dot_quoted(std::string_view text);
 
 }  // namespace doppler::formats

@@ -45,7 +45,7 @@ DotToken DotLexer::take() {
   return taken;
 }
 
-// White space, comments in the manner of C and C++, and lines that start with '#'.
+// Passes over white space, comments as in C and C++, and lines that start with '#'.
 void DotLexer::skip_space() {
   while (at_ < text_.size()) {
     const std::string_view rest = text_.substr(at_);
@@ -98,8 +98,8 @@ void DotLexer::scan() {
   }
 }
 
-// DOT's numbers have no exponent; it is accepted here, since splitting 1e5 into 1 and e5 as the
-// language has it would silently change a cost.
+// Scans a number. DOT's numbers have no exponent, but it is accepted here: splitting 1e5 into 1 and
+// e5, as the language would, silently changes a cost.
 void DotLexer::scan_number() {
   token_.kind = DotToken::Kind::kId;
   const std::size_t begin = at_++;
@@ -119,8 +119,8 @@ void DotLexer::scan_number() {
   }
 }
 
-// Strings joined with '+' are one. \" stands for a quote, \\ for a backslash, a backslash before a
-// line end for nothing; any other backslash stands for itself.
+// Scans a quoted string, and further ones joined to it with '+'. \" stands for a quote, \\ for a
+// backslash, and a backslash before a line end for nothing; any other backslash stands for itself.
 void DotLexer::scan_quoted() {
   token_.kind = DotToken::Kind::kId;
   token_.quoted = true;

@@ -1,5 +1,5 @@
-// Splits DOT text into tokens; docs/formats/dot.md says which part of the language is read. Not
-// thread safe.
+// DotLexer, which splits DOT text into tokens; docs/formats/dot.md says which part of the language
+// is read. Not thread safe.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace doppler::formats {
 
 struct DotToken {
   enum class Kind {
-    kId,           // a name, number, quoted or HTML-like string; `text` is its meaning
+    kId,           // a name, number, quoted or HTML-like string; `text` is it without quotes
     kPunctuation,  // { } [ ] = ; , : and the edges -> and --, as in `text`
     kEnd,
   };
@@ -18,27 +18,29 @@ struct DotToken {
   Kind kind = Kind::kEnd;
   std::string text;
   bool quoted = false;  // a quoted string is never a keyword
-  std::size_t at = 0;   // where it starts
+  std::size_t at = 0;   // the offset of its first character
 
   bool is(std::string_view punctuation) const {
     return kind == Kind::kPunctuation && text == punctuation;
   }
-  // Keywords are the same in any case of letters. REQUIRES: `keyword` is in lower case.
+  // Returns whether it is this keyword, in upper or lower case. REQUIRES: `keyword` is in lower
+  // case.
   bool is_keyword(std::string_view keyword) const;
 };
 
 class DotLexer {
  public:
-  // `file` names the source in errors. Both must outlive the lexer. Throws InputError where the
-  // text is not UTF-8.
+  // `file` names the source in errors. Both arguments must outlive the lexer. Throws InputError if
+  // the text is not UTF-8.
   DotLexer(const std::string& file, std::string_view text);
 
-  // The token that comes next.
+  // Returns the token that comes next.
   const DotToken& peek() const { return token_; }
-  // Takes it. At the end it stays.
+  // Returns it and moves to the one after it. At the end, kEnd comes again and again. Throws
+  // InputError if the text after it is no token.
   DotToken take();
 
-  // Throws InputError with file:line:column.
+  // Throws InputError "file:line:column: message".
   [[noreturn]] void fail_at(std::size_t offset, const std::string& message) const;
 
  private:

@@ -12,7 +12,7 @@
 namespace doppler::formats {
 namespace {
 
-// A list of attributes, empty where none is known.
+// A list of attributes as text, which is empty if none is known.
 class AttributeList {
  public:
   void add(std::string_view name, const std::optional<double>& value) {
@@ -62,7 +62,7 @@ class DotWriter {
     attributes.add("bytes_written", graph_.bytes_written(node));
     const auto outputs = graph_.outputs(node);
     if (outputs.size() == 1 && graph_.consumers(outputs[0]).empty()) {
-      // No edge can carry what is known of this result.
+      // There is no edge that could carry the size of this result.
       attributes.add("bytes", graph_.bytes(outputs[0]));
       attributes.add("transfer_time", graph_.transfer_time(outputs[0]));
     } else {

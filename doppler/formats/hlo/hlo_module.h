@@ -1,5 +1,8 @@
-// An HLO module as its text has it. Names and attributes view the text, which must outlive the
-// module. Immutable once parsed.
+// HLO modules: the parsed form of their text, the attributes that instructions carry, the other
+// forms in which XLA programs are stored, and the scopes that frameworks write into names.
+//
+// Names and attributes are views of the text, which must outlive the module. A module is immutable
+// once parsed, and all functions are safe to call from several threads.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +17,20 @@
 
 namespace doppler::formats {
 
-// An array, or a tuple of shapes.
+// The shape of an array, or a tuple of shapes.
 struct HloShape {
-  std::vector<std::int64_t> dims;
-  double bits = 0.0;  // of an element; 0 for tokens
+  std::vector<std::int64_t> dims;  // of an array
+  double bits = 0.0;               // of one element; 0 for tokens
   bool tuple = false;
   std::vector<HloShape> elements;  // of a tuple
 
-  double element_count() const;  // of an array
-  double bytes() const;          // of all arrays in it
+  // Returns the number of elements. REQUIRES: it is an array.
+  double element_count() const;
+  // Returns the bytes of all arrays in it.
+  double bytes() const;
+  // Returns the number of arrays in it.
   std::size_t leaf_count() const;
-  // Arrays of a nested tuple in order.
+  // Appends the arrays in it, those of nested tuples in order.
   void append_leaves(std::vector<const HloShape*>& leaves) const;
 };
 
@@ -33,11 +39,11 @@ struct HloInstruction {
   std::string_view opcode;
   HloShape shape;
   std::vector<std::uint32_t> operands;  // indices in the computation, all smaller than its own
-  std::string_view arguments;           // what stands in the parentheses
+  std::string_view arguments;           // the text in the parentheses
   std::vector<std::pair<std::string_view, std::string_view>> attributes;
-  std::size_t at = 0;  // where it stands in the text
+  std::size_t at = 0;  // offset in the text
 
-  // Empty where there is none.
+  // Returns the value of an attribute, or an empty text if there is none.
   std::string_view attribute(std::string_view key) const;
 };
 
@@ -55,46 +61,49 @@ struct HloModule {
   std::string_view input_output_alias;  // the attribute's text; may be empty
 };
 
-// Throws InputError with file:line:column.
+// Reads a module. Throws InputError with file:line:column.
 HloModule parse_hlo(const std::string& file, std::string_view text);
 
-// The integers of a list such as "{0,2}", "0_1x2_2" or "3x3": all numbers in order. Numbers that do
-// not fit are cut off at the largest.
+// --- attributes ---
+
+// Returns all integers of a list such as "{0,2}", "0_1x2_2" or "3x3", in order. Integers that do
+// not fit become the largest.
 std::vector<std::int64_t> hlo_integers(std::string_view text);
 
-// The value of a key inside an attribute such as window={size=2x2 stride=1x1}; empty where absent.
+// Returns the value of a key in an attribute such as window={size=2x2 stride=1x1}, or an empty text
+// if it is absent.
 std::string_view hlo_field(std::string_view attribute, std::string_view key);
 
-// Lists of opcodes and other words.
-
+// Returns whether the word is in a list.
 template <std::size_t kCount>
 bool is_in(std::string_view word, const std::string_view (&list)[kCount]) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
-// The forms in which programs for XLA are stored. Only HLO as text is read; is_hlo of hlo.h also
-// recognises the others, so that what they are can be said.
+// --- other forms ---
 
-// Throws InputError with what the file is, and how to come by the text, for StableHLO and MHLO
-// (text or bytecode) and HLO as protocol buffer.
+// Throws InputError if the file holds an XLA program in a form that is not read: StableHLO and MHLO
+// (text or bytecode) or HLO as protocol buffer. The message says what it is and how to get the
+// text. is_hlo() recognises these forms too, so that this message is given.
 void refuse_other_hlo(const std::string& file, std::string_view bytes);
 
-// Where instructions belong in the model, by the names that frameworks give them
-// (metadata={op_name="…"}). Pure functions; thread safe.
+// --- scopes, from the names that frameworks give instructions: metadata={op_name="…"} ---
 
-// The text of op_name, as it stands; empty where there is none. Of a computation that has no name
-// of its own, as fusions: its root's, else that of the last instruction with one.
+// Returns the text of an instruction's op_name; empty if it has none.
 std::string_view hlo_op_name(const HloInstruction& instruction);
+// Returns the op_name for a computation without a name of its own, such as a fusion: that of its
+// root, else that of the last instruction that has one.
 std::string_view hlo_op_name(const HloComputation& computation);
 
-// The name of an instruction in a computation that stands where a call of that name does. Names in
-// computations either count from there or are complete, with the program's name in front.
+// Returns the full op_name of an instruction inside a called computation, from the op_name of the
+// call and its own. Names inside computations are either relative to the call, or complete with the
+// program's name in front.
 std::string hlo_op_name_in_call(std::string_view call, std::string_view name);
 
-// "jit(train_step)/jit(main)/jvp(Transformer)/layer_3/attn/dot_general" is in
-// "Transformer/layer_3/attn": without the operation, the program, and what JAX did to functions.
-// What belongs to the backward pass, transpose(jvp(Transformer))/…, is in
-// "transpose/Transformer/…".
+// Returns the scope for an op_name: "Transformer/layer_3/attn" for
+// "jit(train_step)/jit(main)/jvp(Transformer)/layer_3/attn/dot_general", that is, without the
+// operation, the program, and the transformations of JAX. Instructions of the backward pass,
+// transpose(jvp(Transformer))/…, are in "transpose/Transformer/…".
 std::string hlo_scope(std::string_view op_name);
 
 }  // namespace doppler::formats

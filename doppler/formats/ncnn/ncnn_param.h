@@ -1,5 +1,6 @@
-// The syntax of ncnn's .param text: layers with the blobs that they read and write, and numbered
-// parameters. Values view the text that was parsed. Not thread safe.
+// The syntax of ncnn's .param text: layers with the blobs that they read and write, and their
+// numbered parameters. Names and texts are views of the text that was parsed, which must outlive
+// the model. A parsed model may be read by several threads.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,14 @@ namespace doppler::formats {
 class NcnnParams {
  public:
   bool has(int id) const { return values_.contains(id); }
-  // The value, or the array's first; `absent` where there is none or it is no number.
+  // Returns the value, or the first of an array; `absent` if there is none or it is not a number.
   double number(int id, double absent) const;
-  // Rounded and limited to what an int64 holds; sizes beyond 2^40 are taken for damaged.
+  // Returns the value rounded to an integer, and limited, since sizes beyond 2^40 are damaged.
   std::int64_t integer(int id, std::int64_t absent) const;
-  // Empty where absent; a single value is an array of one.
+  // Returns an array, of which a single value is one of length 1; empty if it is absent.
   const std::vector<double>& array(int id) const;
 
-  // What stands in quotes; empty where that is something else.
+  // Returns a text in quotes; empty if the parameter is absent or something else.
   std::string_view text(int id) const;
 
   void set(int id, std::vector<double> values) { values_[id] = std::move(values); }
@@ -37,9 +38,9 @@ class NcnnParams {
 
 struct NcnnLayer {
   std::string_view type, name;
-  std::vector<std::uint32_t> inputs, outputs;  // blobs
+  std::vector<std::uint32_t> inputs, outputs;  // indices into NcnnModel::blobs
   NcnnParams params;
-  std::size_t at = 0;  // where the layer stands in the text
+  std::size_t at = 0;  // offset in the text
 };
 
 struct NcnnModel {
@@ -47,8 +48,8 @@ struct NcnnModel {
   std::vector<std::string_view> blobs;  // names, in the order of first appearance
 };
 
-// Every blob is written by one layer, before the layers that read it. Throws InputError with
-// file:line:column.
+// Reads a model, in which every blob is written by one layer, before the layers that read it.
+// Throws InputError with file:line:column.
 NcnnModel parse_ncnn_param(const std::string& file, std::string_view text);
 
 }  // namespace doppler::formats

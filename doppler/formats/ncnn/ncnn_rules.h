@@ -1,4 +1,5 @@
-// The rules of ncnn's layers, which the table of ncnn_layers.cc names. Pure functions; thread safe.
+// The rules of ncnn's layers, which the table in ncnn_layers.cc names, and the expressions with
+// which some layers compute sizes. Pure functions, so safe to call from several threads.
 #pragma once
 
 #include <algorithm>
@@ -17,35 +18,35 @@ namespace doppler::formats {
 using NcnnInputs = std::span<const NcnnShape>;
 using NcnnOutputs = std::span<const NcnnShape>;
 
-// Sizes beyond this are cut: no product of four of them, as a double, overflows.
+// The limit of sizes; larger ones are cut to it. No product of four of them overflows a double.
 inline constexpr std::int64_t kNcnnMaxSize = std::int64_t{1} << 40;
 inline std::int64_t bounded_ncnn_size(double size) {
   return static_cast<std::int64_t>(std::clamp(size, 0.0, static_cast<double>(kNcnnMaxSize)));
 }
 
-// A matrix: h rows of w elements.
+// Returns the shape of a matrix: h rows of w elements.
 inline NcnnShape ncnn_plane(std::int64_t w, std::int64_t h) {
   return {2, w, h};
 }
 
-// Of C[m, n] = A[m, k] * B[k, n].
+// The sizes of the product C[m, n] = A[m, k] * B[k, n].
 struct NcnnProduct {
   std::int64_t m, n, k;
 };
 NcnnProduct ncnn_gemm_sizes(const NcnnParams& params, NcnnInputs inputs);
 
-// An einsum's letters with their sizes, and those of its result.
+// An einsum of an Einsum layer.
 struct NcnnEinsum {
-  std::vector<std::pair<char, std::int64_t>> sizes;
-  std::string result;
+  std::vector<std::pair<char, std::int64_t>> sizes;  // of each letter
+  std::string result;                                // the letters of the result
 };
 NcnnEinsum ncnn_einsum(const NcnnLayer& layer, NcnnInputs inputs);
 
-// The side of the blocks of pixels that become channels (Reorg, YoloV5Focus), or the other way
-// round (PixelShuffle).
+// Returns the side of the blocks of pixels that become channels (Reorg, YoloV5Focus), or of the
+// blocks that channels become (PixelShuffle).
 std::int64_t ncnn_block_side(const NcnnLayer& layer);
 
-// Shapes of the outputs. REQUIRES of all: the layer has an input and an output.
+// Rules that return the shapes of the outputs. REQUIRES: the layer has an input and an output.
 namespace ncnn_shapes {
 std::vector<NcnnShape> convolution(const NcnnLayer& layer, NcnnInputs in);
 std::vector<NcnnShape> deconvolution(const NcnnLayer& layer, NcnnInputs in);
@@ -85,7 +86,7 @@ std::vector<NcnnShape> short_convolution(const NcnnLayer& layer, NcnnInputs in);
 std::vector<NcnnShape> gated_delta_rule(const NcnnLayer& layer, NcnnInputs in);
 }  // namespace ncnn_shapes
 
-// REQUIRES of all: the layer has an input and an output.
+// Rules that return the cost. REQUIRES: the layer has an input and an output.
 namespace ncnn_costs {
 NcnnCost convolution(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
 NcnnCost deconvolution(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
@@ -103,8 +104,8 @@ NcnnCost short_convolution(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs ou
 NcnnCost gated_delta_rule(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
 NcnnCost copy(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out);
 
-// kPerElement operations for each element of the output, and so many trained values as the
-// parameter kSize says, kTimes over.
+// Returns a cost of kPerElement operations for each element of the output or, if it is larger, of
+// the first input, and of kTimes as many trained values as the parameter kSize says.
 template <int kPerElement, int kSize = -1, int kTimes = 1>
 NcnnCost elementwise(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out) {
   const double elements = std::max(out[0].elements(), in.empty() ? 0.0 : in[0].elements());
@@ -114,10 +115,9 @@ NcnnCost elementwise(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out) {
 
 }  // namespace ncnn_costs
 
-// Sizes that ncnn computes from those of blobs: "/(0w,2),64,max(1h,8)" is half the width of the
-// first input, 64, and the height of the second but at least 8. Pure functions; thread safe.
-
-// Nothing where the text is no such list, or names an input that is not there.
+// Returns the sizes that a list of ncnn's expressions gives: "/(0w,2),64,max(1h,8)" is half the
+// width of the first input, then 64, then the height of the second input but at least 8. Returns
+// nothing if the text is not such a list, or names an input that does not exist.
 std::optional<std::vector<double>> ncnn_evaluate(std::string_view text, NcnnInputs inputs);
 
 }  // namespace doppler::formats

@@ -1,6 +1,7 @@
-// An ONNX model as its protocol buffer has it; the fields are those of onnx.proto. Names view the
-// bytes that were parsed, which must outlive the model; the data of weights is never copied, only
-// small tensors (shapes, axes) are decoded. Immutable once parsed.
+// An ONNX model as its protocol buffer has it; the fields are those of onnx.proto. Names are views
+// of the bytes that were parsed, which must outlive the model. The data of weights is never copied;
+// only small tensors (shapes, axes) are decoded. A model is immutable once parsed, and the
+// functions are safe to call from several threads.
 #pragma once
 
 #include <cstdint>
@@ -26,17 +27,19 @@ enum class OnnxType : std::int32_t {
   kDouble = 11,
   kBfloat16 = 16,
 };
-double onnx_type_bytes(OnnxType type);  // 4 for undefined
+// Returns the bytes of one element; 4 for undefined types.
+double onnx_type_bytes(OnnxType type);
 bool onnx_is_integer(OnnxType type);
-std::optional<OnnxType> onnx_type(std::int64_t number);  // nothing where there is no such type
+// Returns the type of this number, or nothing if there is none.
+std::optional<OnnxType> onnx_type(std::int64_t number);
 
 struct OnnxTensor {
   std::string_view name;
   OnnxType type = OnnxType::kUndefined;
   std::vector<std::int64_t> dims;
-  // The elements, where there are at most kMaxDecoded of them and they are in the file.
+  // The elements, if there are at most kMaxDecoded of them and they are in the file.
   std::optional<std::vector<double>> values;
-  double stored_bytes = 0.0;  // of a sparse tensor, or 0: as the shape says
+  double stored_bytes = 0.0;  // of a sparse tensor; 0: the bytes follow from the shape
 
   static constexpr std::size_t kMaxDecoded = 4096;
 };
@@ -56,12 +59,13 @@ struct OnnxValueInfo {
 struct OnnxGraph;
 
 struct OnnxAttribute {
-  std::string_view name, refers_to;  // the latter: an attribute of the function that this is in
+  std::string_view name;
+  std::string_view refers_to;  // the attribute of the enclosing function that is meant, or empty
   std::optional<std::int64_t> integer;
   std::optional<double> number;
   std::optional<std::string_view> string;
   std::optional<OnnxTensor> tensor;
-  std::shared_ptr<const OnnxGraph> graph;  // null where it is none
+  std::shared_ptr<const OnnxGraph> graph;  // null if the attribute is not a graph
   std::vector<std::int64_t> integers;
   std::vector<double> numbers;
   std::size_t string_count = 0;
@@ -69,10 +73,11 @@ struct OnnxAttribute {
 
 struct OnnxNode {
   std::string_view name, op, domain, overload;
-  std::vector<std::string_view> inputs, outputs;  // an empty name: left out
+  std::vector<std::string_view> inputs, outputs;  // an empty name stands for one that is left out
   std::vector<OnnxAttribute> attributes;
   std::size_t at = 0;  // offset in the file
 
+  // Returns the attribute of this name, or null.
   const OnnxAttribute* attribute(std::string_view name) const;
 };
 
@@ -87,33 +92,33 @@ struct OnnxFunction {
   std::string_view name, domain, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<OnnxNode> nodes;
-  std::vector<OnnxAttribute> defaults;  // of attributes that a call leaves out
+  std::vector<OnnxAttribute> defaults;  // for attributes that a call leaves out
 };
 
 struct OnnxModel {
   std::int64_t ir_version = 0;
-  std::map<std::string_view, std::int64_t> opsets;  // by domain; "" is the standard's
+  std::map<std::string_view, std::int64_t> opsets;  // by domain; "" is that of the standard
   OnnxGraph graph;
   std::vector<OnnxFunction> functions;
 
   std::int64_t standard_opset() const;
 };
 
-// The attribute of that name, or null.
+// Returns the attribute of that name, or null.
 const OnnxAttribute* onnx_attribute(const std::vector<OnnxAttribute>& attributes,
                                     std::string_view name);
 
-// Its own name, else that of its first result, else its kind.
+// Returns the node's own name, else that of its first result, else its kind.
 std::string onnx_node_name(const OnnxNode& node);
 
-// Throws InputError with the file and, where it is known, the byte.
+// Throws InputError with the file and, if it is known, the byte offset.
 [[noreturn]] void onnx_fail(const std::string& file, std::size_t at, const std::string& message);
 
-// Whether the outermost fields are those of a model, with a graph among them. Looks at nothing
-// else.
+// Returns whether the outermost fields are those of a model, with a graph among them. Looks at
+// nothing else.
 bool is_onnx_model(std::string_view bytes);
 
-// Throws InputError with file and byte.
+// Reads a model. Throws InputError with the file and the byte offset.
 OnnxModel parse_onnx(const std::string& file, std::string_view bytes);
 
 }  // namespace doppler::formats

@@ -1,6 +1,6 @@
-// What a reader of an ONNX model assumes, binds and leaves out, and how it tells of it.
-//
-// Not thread safe.
+// Helpers of the reader of ONNX models: OnnxNotes, which binds open dimensions to sizes and
+// collects what was assumed and left out, for the notes to the user; and the order in which nodes
+// are read.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,19 @@
 
 namespace doppler::formats {
 
+// The bound dimensions and the notes of one model. Not thread safe.
 class OnnxNotes {
  public:
   // `options` must outlive this.
   explicit OnnxNotes(const ImportOptions& options) : options_(&options) {}
 
-  // Sees what the places of open dimensions in an input of the model say of their sizes. All inputs
-  // are seen before any is bound, so that a name has one size wherever it stands.
+  // Records the sizes that open dimensions of an input of the model suggest by their position. Must
+  // be called for all inputs before bind(), so that a name has one size wherever it occurs.
   void see_input(const OnnxValueInfo& input);
-  // A declared shape with every dimension a size: the user's, else a default, which is noted.
-  // Nothing where no shape is declared.
+  // Returns a declared shape with a size for every dimension: the user's, else a default, which is
+  // noted. Returns nothing if no shape is declared.
   std::optional<OnnxShape> bind(const OnnxValueInfo& value);
+  // Returns the shape that is assumed for an input without a declared one, which is noted.
   OnnxShape shapeless_input(std::string_view name);
 
   void add_without_rule(const OnnxNode& node);
@@ -37,6 +39,7 @@ class OnnxNotes {
   void count_folded() { ++folded_; }
   void count_view() { ++views_; }
 
+  // Returns the notes, one line each.
   std::vector<std::string> lines(std::size_t dropped_ops) const;
 
  private:
@@ -44,11 +47,12 @@ class OnnxNotes {
 
   static std::string full_name(const OnnxNode& node);
   static std::string table(const Counts& counts);
-  // What is taken for a dimension that is not bound; `name` as --dim has it.
+  // Returns the size that is assumed for a dimension that is not bound; `name` is its name in the
+  // option --dim.
   std::int64_t open_size(const OnnxDimension& dimension, const std::string& name) const;
 
   const ImportOptions* options_;
-  std::map<std::string, std::int64_t> by_place_;  // of dimensions of inputs, by name
+  std::map<std::string, std::int64_t> by_place_;  // sizes suggested by see_input(), by name
   std::map<std::string, std::int64_t> assumed_;
   std::set<std::string> used_;
   std::vector<std::string> shapeless_;
@@ -56,11 +60,10 @@ class OnnxNotes {
   std::size_t endless_loops_ = 0, folded_ = 0, views_ = 0;
 };
 
-// The order in which the nodes of an ONNX graph can be looked at.
-
-// Nodes after those whose results they read. Models are sorted as the standard asks; others are
-// sorted here, the first possible node of the file first. `is_given` says which values are there
-// already. Throws InputError for a value that is given twice and for a cycle.
+// Returns the indices of the nodes in an order in which each comes after those whose results it
+// reads. The standard requires models to be in such an order, which is then kept; others are
+// sorted, the first possible node of the file first. `is_given` says which values need no node.
+// Throws InputError for a value that two nodes give, and for a cycle.
 std::vector<std::size_t> onnx_order(const std::string& file, const std::vector<OnnxNode>& nodes,
                                     const std::function<bool(std::string_view)>& is_given);
 

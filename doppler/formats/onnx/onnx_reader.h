@@ -1,7 +1,6 @@
-// Reads the nodes of an ONNX model into operations: what is folded, what is a view, what works.
-// The nodes of the model are in onnx.cc, control flow and functions in onnx_bodies.cc.
-//
-// Not thread safe. read() may be called once.
+// OnnxReader, which turns the nodes of an ONNX model into operations of a graph. It decides which
+// nodes are folded to constants, which are views of their input, and which do work. Single nodes
+// are in onnx.cc, control flow and functions in onnx_bodies.cc.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +21,10 @@
 
 namespace doppler::formats {
 
+// The reader of one model. Not thread safe; read() may be called once.
 class OnnxReader {
  public:
-  // The arguments must outlive this.
+  // The arguments must outlive this. Throws InputError if the model cannot be parsed.
   OnnxReader(const std::string& file, std::string_view bytes, const ImportOptions& options);
 
   OnnxImported read() &&;
@@ -33,24 +33,25 @@ class OnnxReader {
   using ValueIndex = std::uint32_t;
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
-  // A value of the model, and where its data is.
+  // A value of the model, and the tensor that holds it.
   struct Value {
     std::string_view name;
     OnnxFacts facts;
-    ModelGraph::Tensor tensor = kNone;  // none: of a constant not yet used, or inside a body
+    ModelGraph::Tensor tensor = kNone;  // kNone for unused constants and values inside bodies
     std::uint32_t source = kNone;       // the operation of the graph whose result it is
   };
 
+  // The names of a graph, body or function.
   struct Scope {
     std::unordered_map<std::string_view, ValueIndex> names;  // kNone: left out by a function's call
     const Scope* outer = nullptr;
     std::unordered_map<std::string_view, const OnnxValueInfo*> declared;
 
-    // Nothing where there is no such name.
+    // Returns the value of a name here or in an outer scope; nothing if there is none.
     std::optional<ValueIndex> find(std::string_view name) const;
   };
 
-  // The sum of a body that becomes one node.
+  // The summed costs of a body that becomes one node.
   struct Body {
     double flops = 0.0, bytes_read = 0.0, bytes_written = 0.0;
     bool works = false;
@@ -70,8 +71,8 @@ class OnnxReader {
   ValueIndex add_value(Scope& scope, std::string_view name, OnnxFacts facts);
   void enter(const OnnxGraph& graph, Scope& scope);
   std::vector<std::size_t> order_of(const std::vector<OnnxNode>& nodes, const Scope& scope) const;
-  // `body`: null in the model's graph itself, where a node becomes an operation. `outer`: the
-  // attributes of the function that this is in.
+  // Reads one node. `body` is null in the model's graph itself, where a node becomes an operation;
+  // otherwise its cost is added to the body. `outer` are the attributes of the enclosing function.
   void visit(const OnnxNode& node, Scope& scope, Body* body, const Attributes& outer, int depth);
   bool gives_the_same(const OnnxNode& node, const Values& inputs, Scope& scope) const;
   void complete(OnnxOp& op, const Scope& scope);
@@ -83,7 +84,7 @@ class OnnxReader {
 
   // --- bodies ---
   Values run(const OnnxGraph& graph, Scope& scope, Body* body, const Attributes& outer, int depth);
-  // What may be known outside of a value of a body.
+  // Returns the facts of a value of a body that hold outside of it.
   OnnxFacts facts_of(ValueIndex value) const;
   OnnxFacts facts_without_data(ValueIndex value) const;
   void adopt(const OnnxNode& node, const Values& results, Scope& scope, const Body* body);
@@ -121,16 +122,17 @@ class OnnxReader {
   OnnxModel model_;
   OnnxNotes notes_;
   ModelGraph graph_;
-  std::deque<Value> values_;  // facts keep their place while more are added
+  std::deque<Value> values_;  // a deque, since pointers to facts stay valid while more are added
   std::map<FunctionName, const OnnxFunction*> functions_;
-  // What bodies that are visited several times give each time: constants are there once.
+  // Constants that a node gave from these inputs, so that a body that is visited several times
+  // makes them once.
   struct Folded {
     Values inputs, outputs;
   };
   std::unordered_map<const OnnxNode*, Folded> folded_;
   std::unordered_map<const OnnxTensor*, ValueIndex> initializers_;
-  std::vector<std::uint32_t> op_of_;  // of each node of the model's graph
-  std::size_t current_ = 0;           // the node of it that is visited
+  std::vector<std::uint32_t> op_of_;  // by node of the model's graph
+  std::size_t current_ = 0;           // the node of the model's graph that is visited
   std::size_t visited_ = 0;
   bool walks_rounds_ = false;  // inside a loop that is walked round by round
 };

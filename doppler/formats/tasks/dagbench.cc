@@ -38,7 +38,7 @@ class DagbenchReader {
     // The network says how fast tasks are on its nodes, and may come after them. A file without one
     // may be the task graph itself.
     std::size_t task_graph = reader_.value_position();
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       if (key == "name" && reader_.peek() == JsonReader::Kind::kString) {
         name = reader_.string();
       } else if (key == "task_graph") {
@@ -67,7 +67,7 @@ class DagbenchReader {
   Arc read_arc(JsonReader& reader, std::string_view amount) {
     Arc arc;
     arc.at = reader.value_position();
-    read_object(reader, [&](std::string_view key) {
+    read_foreign_json_object(reader, [&](std::string_view key) {
       if (key == "source") {
         arc.from = read_identifier(reader);
       } else if (key == "target") {
@@ -83,12 +83,12 @@ class DagbenchReader {
   }
 
   void read_network() {
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       if (key == "nodes") {
-        read_array(reader_, [&] {
+        read_json_array(reader_, [&] {
           Processor processor;
           const std::size_t at = reader_.value_position();
-          read_object(reader_, [&](std::string_view field) {
+          read_foreign_json_object(reader_, [&](std::string_view field) {
             if (field == "name") {
               processor.name = read_identifier(reader_);
             } else if (field == "speed") {
@@ -102,7 +102,7 @@ class DagbenchReader {
           processors_.push_back(std::move(processor));
         });
       } else if (key == "edges") {
-        read_array(reader_, [&] { wires_.push_back(read_arc(reader_, "speed")); });
+        read_json_array(reader_, [&] { wires_.push_back(read_arc(reader_, "speed")); });
       } else {
         return false;
       }
@@ -121,15 +121,15 @@ class DagbenchReader {
     std::vector<Arc> arcs;
     bool has_tasks = false;
     // SAGA's instances of old are networkx's: "nodes" with "id", "links" or "edges" with "weight".
-    read_object(reader, [&](std::string_view key) {
+    read_foreign_json_object(reader, [&](std::string_view key) {
       if (key == "directed") {
         if (!read_flag(reader)) reader.fail("an undirected graph does not say what comes first");
       } else if (key == "tasks" || key == "nodes") {
         has_tasks = true;
-        read_array(reader, [&] {
+        read_json_array(reader, [&] {
           graph::NodeSpec spec{.name = {}, .op = "task"};
           const std::size_t at = reader.value_position();
-          read_object(reader, [&](std::string_view field) {
+          read_foreign_json_object(reader, [&](std::string_view field) {
             if (field == (key == "tasks" ? "name" : "id")) {
               spec.name = read_identifier(reader);
             } else if (field == (key == "tasks" ? "cost" : "weight")) {
@@ -153,7 +153,7 @@ class DagbenchReader {
           tasks_.add(std::move(spec), at);
         });
       } else if (key == "dependencies" || key == "links" || key == "edges") {
-        read_array(reader, [&] {
+        read_json_array(reader, [&] {
           if (arcs.size() == kMaxForeignEdges) reader.fail("too many dependencies");
           arcs.push_back(read_arc(reader, key == "dependencies" ? "size" : "weight"));
         });

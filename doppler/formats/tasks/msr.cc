@@ -39,7 +39,7 @@ class MsrReader {
       : file_(file), reader_(file, text), tasks_(file, text), own_devices_(own_devices) {}
 
   Imported read() {
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       if (key == "maxSizePerFPGA") {
         memory_ = read_quantity(reader_, key);
       } else if (key == "maxFPGAs") {
@@ -47,9 +47,9 @@ class MsrReader {
       } else if (key == "maxCPUs") {
         cpus_ = count(key);
       } else if (key == "nodes") {
-        read_array(reader_, [&] { read_node(); });
+        read_json_array(reader_, [&] { read_node(); });
       } else if (key == "edges") {
-        read_array(reader_, [&] { read_edge(); });
+        read_json_array(reader_, [&] { read_edge(); });
       } else {
         return false;
       }
@@ -81,7 +81,7 @@ class MsrReader {
     MsrLayer layer;
     bool has_accelerator = false, has_cpu = false;
     layer.at = reader_.value_position();
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       if (key == "id") {
         layer.id = read_identifier(reader_);
       } else if (key == "name") {
@@ -115,7 +115,7 @@ class MsrReader {
     if (links_.size() == kMaxForeignEdges) reader_.fail("too many edges");
     MsrLink link;
     link.at = reader_.value_position();
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       if (key == "sourceId") {
         link.from = read_identifier(reader_);
       } else if (key == "destId") {

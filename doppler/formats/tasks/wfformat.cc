@@ -29,7 +29,7 @@ class WfReader {
 
   Imported read() {
     std::string name = file_stem(file_);
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       if (key == "name" && reader_.peek() == JsonReader::Kind::kString) {
         name = reader_.string();
       } else if (key == "workflow" && reader_.peek() == JsonReader::Kind::kObject) {
@@ -51,14 +51,14 @@ class WfReader {
   // Until 1.4 everything stands here; from 1.5 on what was planned and what was measured have
   // objects of their own.
   void read_workflow() {
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       const auto kind = reader_.peek();
       if ((key == "specification" || key == "execution") && kind == JsonReader::Kind::kObject) {
         read_workflow();
       } else if ((key == "tasks" || key == "jobs") && kind == JsonReader::Kind::kArray) {
-        read_array(reader_, [&] { read_task(); });
+        read_json_array(reader_, [&] { read_task(); });
       } else if (key == "files" && kind == JsonReader::Kind::kArray) {
-        read_array(reader_, [&] { read_file_entry(nullptr); });
+        read_json_array(reader_, [&] { read_file_entry(nullptr); });
       } else if (key == "machines" && kind == JsonReader::Kind::kArray) {
         notes_.push_back(
             "the machines of the file are left out: it does not say how they are linked");
@@ -71,7 +71,7 @@ class WfReader {
   }
 
   void read_names(std::vector<std::string>& names) {
-    read_array(reader_, [&] { names.push_back(read_identifier(reader_)); });
+    read_json_array(reader_, [&] { names.push_back(read_identifier(reader_)); });
   }
 
   std::uint32_t file_number(const std::string& id) {
@@ -84,7 +84,7 @@ class WfReader {
   void read_file_entry(Task* task) {
     std::string id, path, name, link;
     std::optional<double> bytes;
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       if (reader_.peek() == JsonReader::Kind::kNull) return false;
       if (key == "id" || key == "name" || key == "path") {
         (key == "id" ? id : key == "name" ? name : path) = read_identifier(reader_);
@@ -107,7 +107,7 @@ class WfReader {
   void read_task() {
     Task task;
     task.at = reader_.value_position();
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       const auto kind = reader_.peek();
       const bool list = kind == JsonReader::Kind::kArray;
       if (key == "name") {
@@ -123,9 +123,9 @@ class WfReader {
         read_names(task.children);
       } else if ((key == "inputFiles" || key == "outputFiles") && list) {
         auto& files = key == "inputFiles" ? task.inputs : task.outputs;
-        read_array(reader_, [&] { files.push_back(file_number(read_identifier(reader_))); });
+        read_json_array(reader_, [&] { files.push_back(file_number(read_identifier(reader_))); });
       } else if (key == "files" && list) {
-        read_array(reader_, [&] { read_file_entry(&task); });
+        read_json_array(reader_, [&] { read_file_entry(&task); });
       } else {
         return false;
       }

@@ -40,11 +40,11 @@ class KinetoReader {
 
   Imported read() {
     if (reader_.peek() == JsonReader::Kind::kArray) {
-      read_array(reader_, [&] { read_event(); });
+      read_json_array(reader_, [&] { read_event(); });
     } else {
-      read_object(reader_, [&](std::string_view key) {
+      read_foreign_json_object(reader_, [&](std::string_view key) {
         if (key != "traceEvents" || reader_.peek() != JsonReader::Kind::kArray) return false;
-        read_array(reader_, [&] { read_event(); });
+        read_json_array(reader_, [&] { read_event(); });
         return true;
       });
     }
@@ -91,7 +91,7 @@ class KinetoReader {
     Event event;
     std::string phase, category, process, thread;
     event.at = reader_.value_position();
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       const auto kind = reader_.peek();
       const bool simple = kind == JsonReader::Kind::kString || kind == JsonReader::Kind::kNumber;
       if (key == "args" && kind == JsonReader::Kind::kObject) {
@@ -140,16 +140,16 @@ class KinetoReader {
   void read_arguments(Event& event) {
     std::vector<double> elements;
     std::vector<std::string> types;
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       const auto kind = reader_.peek();
       if ((key == "External id" || key == "external id") && kind == JsonReader::Kind::kNumber) {
         event.external = reader_.number();
       } else if (key == "correlation" && kind == JsonReader::Kind::kNumber) {
         event.correlation = reader_.number();
       } else if ((key == "Input Dims" || key == "Input dims") && kind == JsonReader::Kind::kArray) {
-        read_array(reader_, [&] { elements.push_back(read_elements()); });
+        read_json_array(reader_, [&] { elements.push_back(read_elements()); });
       } else if (key == "Input type" && kind == JsonReader::Kind::kArray) {
-        read_array(reader_, [&] {
+        read_json_array(reader_, [&] {
           const bool text = reader_.peek() == JsonReader::Kind::kString;
           types.push_back(text ? reader_.string() : std::string());
           if (!text) reader_.skip_value();
@@ -173,7 +173,7 @@ class KinetoReader {
     }
     double shape = 1.0, lists = 0.0;
     bool sizes = false;
-    read_array(reader_, [&] {
+    read_json_array(reader_, [&] {
       if (reader_.peek() == JsonReader::Kind::kNumber) {
         shape *= std::max(reader_.number(), 0.0);
         sizes = true;

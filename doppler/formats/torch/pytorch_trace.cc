@@ -23,9 +23,9 @@ class PytorchTraceReader {
       : file_(file), reader_(file, text), tasks_(file, text) {}
 
   Imported read() {
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       if (key != "nodes" || reader_.peek() != JsonReader::Kind::kArray) return false;
-      read_array(reader_, [&] { read_node(); });
+      read_json_array(reader_, [&] { read_node(); });
       return true;
     });
     reader_.finish();
@@ -55,7 +55,7 @@ class PytorchTraceReader {
   void read_values(std::vector<TensorUse>& tensors) {
     if (reader_.peek() != JsonReader::Kind::kArray) return reader_.skip_value();
     std::uint32_t argument = 0;
-    read_array(reader_, [&] { read_tensors(tensors, argument++); });
+    read_json_array(reader_, [&] { read_tensors(tensors, argument++); });
   }
 
   // Adds the tensors in a value, which may be a list of lists.
@@ -64,7 +64,7 @@ class PytorchTraceReader {
     double numbers[5];
     std::size_t count = 0, elements = 0;
     bool device = false;
-    read_array(reader_, [&] {
+    read_json_array(reader_, [&] {
       ++elements;
       switch (reader_.peek()) {
         case JsonReader::Kind::kNumber: {
@@ -88,10 +88,10 @@ class PytorchTraceReader {
 
   TensorShapes read_shapes() {
     TensorShapes shapes;
-    read_array(reader_, [&] {
+    read_json_array(reader_, [&] {
       std::vector<double>& shape = shapes.emplace_back();
       if (reader_.peek() != JsonReader::Kind::kArray) return reader_.skip_value();
-      read_array(reader_, [&] {
+      read_json_array(reader_, [&] {
         if (reader_.peek() == JsonReader::Kind::kNumber) {
           shape.push_back(reader_.number());
         } else {
@@ -112,7 +112,7 @@ class PytorchTraceReader {
     // Since version 1.1 {"values": …, "shapes": …}; before, lists with keys of their own.
     const auto read_side = [&](std::vector<TensorUse>& tensors, bool inputs) {
       if (reader_.peek() != JsonReader::Kind::kObject) return read_values(tensors);
-      read_object(reader_, [&](std::string_view key) {
+      read_foreign_json_object(reader_, [&](std::string_view key) {
         if (key == "values") {
           read_values(tensors);
         } else if (key == "shapes" && inputs && reader_.peek() == JsonReader::Kind::kArray) {
@@ -123,7 +123,7 @@ class PytorchTraceReader {
         return true;
       });
     };
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       const auto kind = reader_.peek();
       const bool number = kind == JsonReader::Kind::kNumber;
       if (key == "id" && number) {
@@ -148,7 +148,7 @@ class PytorchTraceReader {
         const std::string_view category = reader_.string_view();
         op.kernel = category == "kernel" || category.starts_with("gpu_mem");
       } else if (key == "attrs" && kind == JsonReader::Kind::kArray) {
-        read_array(reader_, [&] { read_attribute(schema, triton); });
+        read_json_array(reader_, [&] { read_attribute(schema, triton); });
       } else {
         return false;
       }
@@ -187,7 +187,7 @@ class PytorchTraceReader {
   void read_attribute(std::string& schema, bool& triton) {
     if (reader_.peek() != JsonReader::Kind::kObject) return reader_.skip_value();
     std::string name, value;
-    read_object(reader_, [&](std::string_view key) {
+    read_foreign_json_object(reader_, [&](std::string_view key) {
       if (reader_.peek() != JsonReader::Kind::kString) return false;
       if (key == "name") {
         name = reader_.string();

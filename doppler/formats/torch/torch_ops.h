@@ -1,4 +1,6 @@
-// What operators of PyTorch cost, by their names and shapes, for traces that did not measure it.
+// Operators and calls of PyTorch, for the readers of its traces: what operators cost by their names
+// and shapes, where a trace did not measure it, and which of the nested calls in an execution trace
+// do the work. Pure functions and plain values, so safe to use from several threads.
 #pragma once
 
 #include <cstddef>
@@ -10,40 +12,46 @@
 
 namespace doppler::formats {
 
-// Of each argument; empty for those that are no tensors.
+// --- operators ---
+
+// The shape of each argument; empty for arguments that are not tensors.
 using TensorShapes = std::vector<std::vector<double>>;
 
-// Whether the result only is another way to look at an argument, so that nothing is moved.
+// Returns whether the result is only a view of an argument, so that nothing is moved.
 bool torch_is_view(std::string_view op);
 
-// Whether an event is called like an operator, "library::name": scopes, annotations and steps of
-// autograd ("autograd::engine::…", "AddmmBackward0") are not.
+// Returns whether an event has the name of an operator, "library::name". Scopes, annotations and
+// steps of autograd ("autograd::engine::…", "AddmmBackward0") have not.
 bool torch_is_operator(std::string_view name);
-// What an annotation or module adds to a scope: "nn.Module: Linear_0" is "Linear_0" there. Empty
-// for those that say nothing of the model, as steps of the profiler and of autograd.
+// Returns what an annotation or module adds to a scope: "Linear_0" for "nn.Module: Linear_0". Empty
+// for those that say nothing about the model, such as steps of the profiler and of autograd.
 std::string_view torch_scope_part(std::string_view name);
-// Deeper than this scopes keep the name so far.
+// The greatest depth of scopes; deeper ones have the name of that depth.
 inline constexpr std::size_t kMostScopes = 16;
-// Whether it only sets memory aside.
+// Returns whether the operator only allocates memory.
 bool torch_allocates(std::string_view op);
-// Products, convolutions and attention: operators whose work is known by their names.
+// Returns whether the operator is a product, a convolution or attention, whose work torch_flops()
+// knows.
 bool torch_is_product(std::string_view op);
 
-// Products, convolutions and attention by their shapes; other operators one for each element of
-// their results. 0 for views, which move nothing.
+// Returns the flops: of products, convolutions and attention by their shapes; of other operators
+// one for each element of the results; 0 for views, which move nothing.
 double torch_flops(std::string_view op, const TensorShapes& inputs, double output_elements);
 
-// The bytes of an element, by the name of its type ("float", "c10::Half", "long int", …); nothing
-// known: 4.
+// Returns the bytes of an element by the name of its type ("float", "c10::Half", "long int", …), or
+// 4 if the type is not known.
 double torch_type_bytes(std::string_view type);
 
-// The calls in an execution trace of PyTorch, and which of them do the work: operators call others,
-// down to those that only allocate or look at memory, and something in between computes.
+// --- calls in an execution trace ---
+//
+// Operators call others, down to those that only allocate or view memory, and something in between
+// does the work.
 
-// A tensor as traces print it: [id, storage, offset, elements, bytes of an element, device].
+// A tensor that a call uses, as traces print it: [id, storage, offset, elements, bytes of an
+// element, device].
 struct TensorUse {
   double id = 0.0, storage = 0.0, elements = 0.0, bytes = 0.0;
-  std::uint32_t argument = 0;  // of the call, counted from 0
+  std::uint32_t argument = 0;  // index of the call's argument
   bool written = false;        // in place
 };
 
@@ -51,30 +59,31 @@ struct TorchCall {
   double id = 0.0, parent = 0.0;
   std::string name;
   bool has_schema = false;
-  bool view = false;    // the result only is another way to look at an argument
-  bool kernel = false;  // what ran on a device, in linked traces, or a kernel of Triton
-  std::optional<double> own_micros, micros;  // without what it calls, and with it
+  bool view = false;    // the result is only a view of an argument
+  bool kernel = false;  // a run on a device, in linked traces, or a kernel of Triton
+  std::optional<double> own_micros, micros;  // duration without and with the calls inside
   std::vector<TensorUse> inputs, outputs;
   double flops = 0.0;
-  std::uint32_t scope = 0;  // of find_scopes
-  std::size_t at = 0;
+  std::uint32_t scope = 0;  // index into the result of find_scopes()
+  std::size_t at = 0;       // offset in the file
 };
 
-// What a schema says of memory, as in "aten::add_(Tensor(a!) self, Tensor other) -> Tensor(a!)".
+// The facts about memory in a schema such as
+// "aten::add_(Tensor(a!) self, Tensor other) -> Tensor(a!)".
 struct TorchSchema {
   std::vector<bool> written;  // by argument: marked with '!'
   bool view = false;          // the result shares memory with an argument and nothing is written
 };
 TorchSchema parse_torch_schema(std::string_view schema);
 
-// The names of the annotations and modules around calls, joined with '/'; the first is empty. Each
-// call gets the number of its own. Puts the calls in the order of their ids.
+// Returns the scopes of calls: the names of the annotations and modules around them, joined with
+// '/'; the first is empty. Sets the scope of each call, and sorts the calls by id.
 std::vector<std::string> find_scopes(std::vector<TorchCall>& calls);
 
-// Leaves the calls that do the work, in the order in which they ran: ids rise with time. A call
-// stands for all that it calls where these do not account for it: a product that calls none, or
-// what reads arguments or gives results that none of them reads or writes. Otherwise those that it
-// calls remain. Its own time then is that of all of them.
+// Removes all calls but those that do the work, and puts these in the order in which they ran (ids
+// rise with time). A call is kept for all that it calls if the calls inside do not account for it:
+// if it is a product that calls no product, or has arguments that none of them reads or results
+// that none writes. It then has the time of all of them. Otherwise the calls inside are kept.
 void keep_work(std::vector<TorchCall>& calls);
 
 }  // namespace doppler::formats

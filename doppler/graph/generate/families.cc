@@ -1,11 +1,5 @@
-// The right-looking tiled Cholesky factorisation of a matrix of T x T tiles, lower triangle:
-//
-//   for k:  potrf(k)                         factor tile (k, k)
-//           trsm(i, k)      for i > k        solve for tile (i, k)
-//           syrk(i, k)      for i > k        update tile (i, i) with tile (i, k)
-//           gemm(i, j, k)   for i > j > k    update tile (i, j) with tiles (i, k) and (j, k)
-//
-// An op follows the last one that wrote each tile it touches. T (T + 1) (T + 2) / 6 ops.
+// The families of random graphs, each with its own section: Cholesky, FFT, fork-join, layered,
+// series-parallel. A section begins with the constants and helpers that only it uses.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +10,18 @@
 #include "doppler/graph/generate/random.h"
 
 namespace doppler::graph {
+
+// --- Cholesky ---
+//
+// The right-looking tiled Cholesky factorisation of a matrix of T x T tiles, lower triangle:
+//
+//   for k:  potrf(k)                         factor tile (k, k)
+//           trsm(i, k)      for i > k        solve for tile (i, k)
+//           syrk(i, k)      for i > k        update tile (i, i) with tile (i, k)
+//           gemm(i, j, k)   for i > j > k    update tile (i, j) with tiles (i, k) and (j, k)
+//
+// An op depends on the last op that wrote each tile it touches. There are T (T + 1) (T + 2) / 6
+// ops.
 
 namespace {
 
@@ -47,7 +53,7 @@ Sketch sketch_cholesky(std::size_t nodes) {
   sketch.nodes.reserve(cholesky_op_count(tiles));
   sketch.edges.reserve(cholesky_op_count(tiles) * 3);
   constexpr std::uint32_t kUntouched = 0xffffffffu;
-  std::vector<std::uint32_t> writer(tiles * tiles, kUntouched);  // of each tile so far
+  std::vector<std::uint32_t> writer(tiles * tiles, kUntouched);  // the last op to write each tile
   const auto tile = [&](std::size_t i, std::size_t j) -> std::uint32_t& {
     return writer[i * tiles + j];
   };
@@ -81,10 +87,12 @@ Sketch sketch_cholesky(std::size_t nodes) {
   return sketch;
 }
 
+// --- FFT ---
+//
 // The fast Fourier transform as scheduling studies draw it (Topcuoglu, Hariri and Wu, 2002): a
 // binary tree of recursive calls down to m = 2^k leaves, then k rounds of m butterflies, where
-// butterfly i of round r reads results i and i xor 2^r of the round before. 2 m - 1 + m k ops. As
-// there, all ops of a kind are alike: each works on one block of points.
+// butterfly i of round r reads results i and i xor 2^r of the round before. There are 2 m - 1 + m k
+// ops. As in those studies, all ops of a kind are alike: each works on one block of points.
 
 namespace {
 
@@ -134,6 +142,10 @@ Sketch sketch_fft(std::size_t nodes) {
   return sketch;
 }
 
+// --- fork-join ---
+//
+// Stages of parallel chains. The join of a stage is the split of the next.
+
 namespace {
 
 constexpr double kForkJoinSplitWork = 0.25;
@@ -150,7 +162,6 @@ Sketch sketch_fork_join(std::size_t nodes, Rng& rng) {
   sketch.edges.reserve(nodes * 2);
   const auto usual_width = std::clamp<std::uint32_t>(
       static_cast<std::uint32_t>(std::lround(std::sqrt(static_cast<double>(nodes)))), 2, kMaxWidth);
-  // Each stage hangs on the join of the one before, which is its split.
   std::uint32_t split = sketch.add_random("split", kForkJoinSplitWork, rng);
   while (sketch.nodes.size() < nodes) {
     const std::size_t left = nodes - sketch.nodes.size();
@@ -179,6 +190,11 @@ Sketch sketch_fork_join(std::size_t nodes, Rng& rng) {
   }
   return sketch;
 }
+
+// --- layered ---
+//
+// Layers of random width, whose nodes read one result of the layer before and some of the last few
+// layers.
 
 namespace {
 
@@ -226,6 +242,10 @@ Sketch sketch_layered(std::size_t nodes, Rng& rng) {
   return sketch;
 }
 
+// --- series-parallel ---
+//
+// A random nesting of series and parallel composition.
+
 namespace {
 
 constexpr double kSeriesProbability = 0.4;
@@ -241,8 +261,8 @@ class Composer {
  public:
   Composer(Sketch& sketch, Rng& rng) : sketch_(sketch), rng_(rng) {}
 
-  // Composes `nodes` nodes. Splits are at random places, so the recursion is about as deep as a
-  // random binary search tree: below a hundred levels for millions of nodes.
+  // Adds a block of `nodes` nodes. It is cut at random places, so the recursion is about as deep as
+  // a random binary search tree: below a hundred levels for millions of nodes.
   Block compose(std::size_t nodes) {
     if (nodes == 1) return single("compute", 2.0);
     if (nodes <= 3 || rng_.chance(kSeriesProbability)) return series(nodes);
@@ -267,7 +287,7 @@ class Composer {
     return {first.entry, second.exit};
   }
 
-  // A split, 2 to kMaxBranches branches, a merge. REQUIRES: nodes >= 4.
+  // Adds a split, 2 to kMaxBranches branches and a merge. REQUIRES: nodes >= 4.
   Block parallel(std::size_t nodes) {
     std::size_t left = nodes - 2;
     const std::size_t branches = std::min<std::size_t>(left, 2 + rng_.below(kMaxBranches - 1));

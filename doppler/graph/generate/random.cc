@@ -13,7 +13,7 @@ namespace doppler::graph {
 namespace {
 
 constexpr double kWorkSpread = 0.5;    // standard deviation of the logarithm of a node's work
-constexpr double kResultSpread = 0.5;  // the same of the size of its result
+constexpr double kResultSpread = 0.5;  // standard deviation of the logarithm of its result's size
 
 constexpr Family kFamilies[] = {Family::kLayered, Family::kForkJoin, Family::kSeriesParallel,
                                 Family::kCholesky, Family::kFft};

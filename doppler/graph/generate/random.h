@@ -1,9 +1,14 @@
 // Random graphs of well-known families, for trying placement methods at any size.
 //
-// Every graph has given times and given transfer times in seconds, and with them flops and bytes
-// that a nominal device (kNominalFlopsPerSecond, kNominalLinkBytesPerSecond) would need these times
-// for. So it works with identical devices and given times as well as with real topologies and a
-// roofline. The same specification gives the same graph, bit for bit.
+// generate_random() first lets the family draw a Sketch (which nodes and edges there are, and how
+// large they are relative to each other), and then gives it times, flops and bytes. Every graph has
+// given times and given transfer times in seconds, together with the flops and bytes for which a
+// nominal device (kNominalFlopsPerSecond, kNominalLinkBytesPerSecond) would need these times. So a
+// graph works with identical devices and given times as well as with real topologies and a
+// roofline.
+//
+// The same specification gives the same graph, bit for bit. All functions may be called from
+// several threads.
 #pragma once
 
 #include <cstddef>
@@ -26,12 +31,13 @@ enum class Family : std::uint8_t {
   kFft,             // recursive calls followed by butterflies
 };
 
+// The specification of a random graph.
 struct RandomSpec {
   Family family = Family::kLayered;
   // The wanted size. Layered, fork-join and series-parallel graphs have exactly this many nodes;
   // the others the nearest number that their structure allows.
   std::size_t nodes = 100;
-  // Mean transfer time of an edge / mean time of a node.
+  // The communication to computation ratio: mean transfer time of an edge / mean time of a node.
   double ccr = 1.0;
   std::uint64_t seed = 1;
   double mean_time = 1e-3;  // of a node, in seconds
@@ -39,23 +45,25 @@ struct RandomSpec {
 
 inline constexpr std::size_t kMaxRandomNodes = 5'000'000;
 
-// A mid-range accelerator in single precision behind PCIe 3.0 x16: round figures that make the
-// given times and the physical quantities tell the same story, not a model of one product.
+// The nominal device: a mid-range accelerator in single precision behind PCIe 3.0 x16. These are
+// round figures that make given times agree with flops and bytes, not a model of one product.
 inline constexpr double kNominalFlopsPerSecond = 1e13;
 inline constexpr double kNominalLinkBytesPerSecond = 16e9;
 
-// Throws ParameterError where the specification is out of range: 1 to kMaxRandomNodes nodes, a
-// finite ccr >= 0, a finite mean time > 0.
+// Returns the graph that the specification describes. Throws ParameterError unless it has 1 to
+// kMaxRandomNodes nodes, a finite ccr >= 0 and a finite mean time > 0.
 Graph generate_random(const RandomSpec& spec);
 
-// "layered", "fork-join", "series-parallel", "cholesky", "fft". Throws ParameterError for others.
+// Returns the family named "layered", "fork-join", "series-parallel", "cholesky" or "fft". Throws
+// ParameterError for any other name.
 Family family_by_name(std::string_view name);
 std::string_view family_name(Family family);
 std::span<const Family> all_families();
 
-// What a family decides: which nodes and edges there are, and how large they are relative to each
-// other. generate_random turns it into a graph with times, flops and bytes.
+// --- how a family draws its graph ---
 
+// The structure of a graph with relative sizes, which generate_random() scales to the
+// specification.
 struct Sketch {
   struct Node {
     std::string name;
@@ -70,25 +78,26 @@ struct Sketch {
 
   std::vector<Node> nodes;
   std::vector<Edge> edges;  // each pair once
-  // Spread of the times around the work (standard deviation of the logarithm): none where the work
-  // itself is random already.
+  // The spread of the times around the work (standard deviation of the logarithm). It is 0 in
+  // families whose work is random already.
   double time_noise = 0.0;
 
   std::uint32_t add(std::string name, const char* op, double work, double result_size) {
     nodes.push_back({std::move(name), op, work, result_size});
     return static_cast<std::uint32_t>(nodes.size() - 1);
   }
-  // A node named after its number, with log-normal work and result size. `scale` is the op's
-  // typical work.
+  // Adds a node that is named after its number, with log-normal work and result size. `scale` is
+  // the median of the work.
   std::uint32_t add_random(const char* op, double scale, Rng& rng);
   void connect(std::uint32_t from, std::uint32_t to) { edges.push_back({from, to}); }
 };
 
-// Exactly `nodes` nodes each. REQUIRES: nodes >= 1.
+// Return sketches with exactly `nodes` nodes. REQUIRES: nodes >= 1.
 Sketch sketch_layered(std::size_t nodes, Rng& rng);
 Sketch sketch_fork_join(std::size_t nodes, Rng& rng);
 Sketch sketch_series_parallel(std::size_t nodes, Rng& rng);
-// As near to `nodes` as the structure allows. REQUIRES: nodes >= 1.
+// Return sketches with a number of nodes as near to `nodes` as the structure allows. REQUIRES:
+// nodes >= 1.
 Sketch sketch_cholesky(std::size_t nodes);
 Sketch sketch_fft(std::size_t nodes);
 

@@ -4,11 +4,11 @@
 #include <optional>
 #include <utility>
 
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/cpu/contract_plan.h"
 #include "doppler/kernel/cpu/reduction.h"
 #include "doppler/kernel/cpu/runnable.h"
 #include "doppler/kernel/cpu/strided_copy.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::kernel::cpu {
 namespace {
@@ -19,7 +19,8 @@ StridedCopy relayout(const std::string& from, const std::string& to, const Label
   return StridedCopy(nest);
 }
 
-// What is done to an operand before the product: sums over labels of its own, another layout.
+// The preparation of an operand for the product: sums over labels that only it has, and a copy to
+// another layout.
 class Preparation {
  public:
   Preparation(const std::string& given, const std::string& summed, const std::string& layout,
@@ -29,8 +30,8 @@ class Preparation {
     if (summed != layout) copy_.emplace(relayout(summed, layout, sizes));
   }
 
-  // The operand as the product takes it: `operand` itself where there is nothing to do, else memory
-  // that `scratch` comes to own.
+  // Returns the prepared operand: `operand` itself if there is nothing to do, else memory that
+  // `scratch` owns afterwards.
   template <class T>
   const T* run(const T* operand, std::unique_ptr<T[]>& scratch) const {
     const auto next = [&](const auto& action) {
@@ -50,7 +51,8 @@ class Preparation {
   std::optional<StridedCopy> copy_;
 };
 
-// Several partial sums, so that no addition waits for the one before it.
+// Returns the sum of product(0) to product(size - 1). Keeps several partial sums, so that no
+// addition waits for the one before it.
 template <class T, class Product>
 T sum_products(std::int64_t size, const Product& product) {
   constexpr std::int64_t kLanes = 8;
@@ -65,7 +67,8 @@ T sum_products(std::int64_t size, const Product& product) {
   return sum;
 }
 
-// One run of the innermost loop: out, x, y. Contiguous runs are apart so that they are vectorised.
+// Does one run of the innermost loop over out, x and y. Contiguous runs have code of their own, so
+// that they are vectorised.
 template <class T>
 void add_products(T* out, const T* x, const T* y, std::int64_t size,
                   const LoopNest<3>::Strides& strides) {

@@ -12,9 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::kernel::cpu {
+
+// --- products ---
 
 namespace {
 
@@ -46,11 +48,11 @@ void call_gemv(CBLAS_TRANSPOSE a_flag, int rows, int columns, const double* a, i
   cblas_dgemv(CblasRowMajor, a_flag, rows, columns, 1.0, a, lda, x, x_step, 1.0, y, y_step);
 }
 
-// y = A x, or y += A x, for a matrix of m x k.
+// Computes y = A x, or y += A x, for a matrix of m x k.
 template <class T>
 void gemv(std::int64_t m, std::int64_t k, const T* a, MatrixLayout a_layout, const T* x,
           std::int64_t x_step, bool accumulate, T* y, std::int64_t y_step) {
-  // BLAS may multiply what y holds by 0, which keeps a NaN.
+  // BLAS might multiply the content of y by 0, which would keep a NaN.
   if (!accumulate) {
     for (std::int64_t i = 0; i < m; ++i) y[i * y_step] = T{0};
   }
@@ -64,7 +66,8 @@ void gemv(std::int64_t m, std::int64_t k, const T* a, MatrixLayout a_layout, con
 template <class T>
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixLayout a_layout,
           const T* b, MatrixLayout b_layout, bool accumulate, T* c, std::int64_t c_leading) {
-  // A vector on either side: OpenBLAS's gemm packs operands that are read only once.
+  // With a vector on one side gemv is faster, since OpenBLAS's gemm copies operands that are read
+  // only once.
   if (n == 1) {
     gemv(m, k, a, a_layout, b, b_layout.transposed ? 1 : b_layout.leading, accumulate, c,
          c_leading);
@@ -88,23 +91,25 @@ void use_one_blas_thread() {
 }
 
 void require_blas_memory(std::size_t threads) {
-  // What OpenBLAS takes at a time in builds for x86-64 (BUFFER_SIZE).
+  // The workspace of a thread in OpenBLAS's builds for x86-64 (BUFFER_SIZE).
   constexpr std::size_t kWorkspaceBytes = std::size_t{128} << 20;
   std::vector<std::unique_ptr<std::byte[]>> workspaces(threads);
-  // Never touched, so that this takes addresses only, not memory.
+  // They are never touched, so that this takes only addresses and no memory.
   for (auto& workspace : workspaces) workspace.reset(new std::byte[kWorkspaceBytes]);
 }
+
+// --- plans ---
 
 namespace {
 
 // Rough costs on one core of a current machine, in nanoseconds; only their ratios matter.
 constexpr double kCopyElement = 1.0;
 constexpr double kLoopStep = 0.7;
-constexpr double kDenseLoop = 5.0, kDenseStep = 0.15;  // of loops along rows: each, and a step
+constexpr double kDenseLoop = 5.0, kDenseStep = 0.15;  // a loop along a row, and each of its steps
 constexpr double kGemmCall = 200.0;
 constexpr double kGemmStep = 0.03;     // a multiplication and an addition of a large product
-constexpr double kVectorStep = 0.1;    // the same of a matrix and a vector
-constexpr double kStridedStep = 2.0;   // the same of two vectors that do not lie element by element
+constexpr double kVectorStep = 0.1;    // the same in a product of a matrix and a vector
+constexpr double kStridedStep = 2.0;   // the same in a product of two vectors that have strides
 constexpr std::int64_t kGemmUnit = 8;  // products are computed in blocks of about this many
 
 bool has(std::string_view labels, char label) {
@@ -124,10 +129,10 @@ double volume(std::string_view labels, const LabelSizes& sizes) {
   return product;
 }
 
-// Some labels of a group that become one dimension of the matrices, and the rest.
+// A division of a group of labels.
 struct Split {
-  std::string merged;
-  std::string loops;
+  std::string merged;  // become one dimension of the matrices
+  std::string loops;   // become loops around the product
 
   friend bool operator==(const Split&, const Split&) = default;
 };
@@ -138,7 +143,7 @@ struct Merged {
   std::int64_t stride = 1;  // means nothing where the size is 1
 };
 
-// The labels as one dimension, or nothing where they do not follow each other in this layout.
+// Returns the labels as one dimension, or nothing if they are not contiguous in this layout.
 std::optional<Merged> merge(std::string_view labels, std::string_view layout,
                             const LabelSizes& sizes) {
   const auto strides = strides_along(labels, layout, sizes);
@@ -154,7 +159,8 @@ std::optional<Merged> merge(std::string_view labels, std::string_view layout,
   return merged;
 }
 
-// As much of the end of `order` as is one dimension in both layouts.
+// Splits `order` so that `merged` is the longest part at its end that is one dimension in both
+// layouts.
 Split longest_common_end(std::string_view order, std::string_view one, std::string_view other,
                          const LabelSizes& sizes) {
   std::size_t begin = order.size();
@@ -165,7 +171,7 @@ Split longest_common_end(std::string_view order, std::string_view one, std::stri
   return {std::string(order.substr(begin)), std::string(order.substr(0, begin))};
 }
 
-// The ways worth trying to split a group that stands in two layouts.
+// Returns the ways worth trying to split a group of labels that two layouts share.
 std::vector<Split> splits(const std::string& group, std::string_view one, std::string_view other,
                           const LabelSizes& sizes) {
   std::vector<Split> found;
@@ -186,7 +192,8 @@ bool fits_int(std::int64_t value) {
   return value <= std::numeric_limits<int>::max();
 }
 
-// The matrix of `rows` x `columns` in a layout, or nothing where BLAS cannot read it there.
+// Returns the layout of the matrix of `rows` x `columns` in a tensor, or nothing if BLAS cannot
+// read it in place.
 std::optional<MatrixLayout> matrix_in(std::string_view layout, std::string_view rows,
                                       std::string_view columns, const LabelSizes& sizes) {
   const auto row = merge(rows, layout, sizes), column = merge(columns, layout, sizes);
@@ -200,7 +207,7 @@ std::optional<MatrixLayout> matrix_in(std::string_view layout, std::string_view 
   return std::nullopt;
 }
 
-// A plan for one split of each group, or nothing where a dimension is too large for BLAS.
+// Returns the plan for one split of each group, or nothing if a dimension is too large for BLAS.
 std::optional<ContractPlan> gemm_plan(ContractPlan plan, std::string_view batch, const Split& rows,
                                       const Split& columns, const Split& summed,
                                       const LabelSizes& sizes) {
@@ -209,7 +216,8 @@ std::optional<ContractPlan> gemm_plan(ContractPlan plan, std::string_view batch,
   plan.n = size_of(columns.merged);
   plan.k = size_of(summed.merged);
 
-  // Where a matrix cannot be read or written in place, the loops' labels come first in the copy.
+  // A matrix that cannot be read or written in place is copied to a layout with the labels of the
+  // loops first.
   const auto layout = [&](std::string& labels, const std::string& loops, const std::string& row,
                           const std::string& column, bool may_transpose) {
     auto found = matrix_in(labels, row, column, sizes);
@@ -259,7 +267,7 @@ std::optional<ContractPlan> gemm_plan(ContractPlan plan, std::string_view batch,
   return plan;
 }
 
-// Whether the innermost loop goes through each tensor element by element, or stays where it is.
+// Returns whether the innermost loop has stride 1 or 0 in each tensor.
 bool is_dense(const LoopNest<3>& nest) {
   const auto loops = nest.loops();
   return loops.empty() || std::all_of(loops.back().strides.begin(), loops.back().strides.end(),
@@ -286,7 +294,7 @@ ContractPlan loop_plan(ContractPlan plan, const std::string& summed, const Label
 
 std::vector<ContractPlan> contract_plans(const EinsumSpec& spec) {
   const LabelSizes& sizes = spec.sizes;
-  // Dimensions of size 1 change no layout.
+  // Dimensions of size 1 do not change a layout, so their labels are dropped.
   const auto relevant = [&](const std::string& labels) {
     return filter(labels, [&](char label) { return sizes[label] != 1; });
   };

@@ -1,4 +1,13 @@
-// Matrix products by OpenBLAS.
+// Contractions on the CPU: matrix products by OpenBLAS, and the plan by which a contraction is
+// computed with them. Plans and their runnables are immutable, so threads share them freely.
+//
+// A contraction is computed as matrix products on the operands as they are in memory if possible,
+// else on copies in another layout, or by plain loops if the matrices would be too small.
+//
+// Labels fall into four groups: batch (in both operands and the output), rows (first operand and
+// output), columns (second operand and output) and summed (both operands). A matrix product takes
+// some labels of each of the last three groups, merged into one dimension; the rest are loops
+// around it. Labels that only one operand has are summed beforehand.
 #pragma once
 
 #include <cstddef>
@@ -19,56 +28,50 @@ struct MatrixLayout {
   bool transposed = false;
 };
 
-// C (m x n, rows `c_leading` apart) = A (m x k) B (k x n), added to what C holds if `accumulate`,
-// else instead of it. REQUIRES: m, n, k >= 1; all numbers fit in an int; C overlaps neither.
+// Computes C = A B, or C += A B if `accumulate`, for A of m x k, B of k x n and C of m x n with
+// rows `c_leading` elements apart. REQUIRES: m, n, k >= 1; all numbers fit in an int; C overlaps
+// neither A nor B.
 template <class T>
 void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixLayout a_layout,
           const T* b, MatrixLayout b_layout, bool accumulate, T* c, std::int64_t c_leading);
 
-// For callers that run kernels on threads of their own: each product then stays on the thread that
-// asks for it. Holds for the whole process.
+// Makes OpenBLAS compute each product on the thread that asks for it, in the whole process. For
+// callers that run kernels on threads of their own.
 void use_one_blas_thread();
 
-// OpenBLAS asks for memory for every thread that is in a product, and where there is none asks
-// again for ever. Throws std::bad_alloc where so many threads could not have theirs now.
+// Throws std::bad_alloc unless `threads` threads could each have OpenBLAS's workspace now. OpenBLAS
+// itself would ask for that memory again and again without end if there is none.
 void require_blas_memory(std::size_t threads);
 
-// How a contraction is computed: as matrix products on the operands where they lie if that can be,
-// else on copies in another layout, or by plain loops where matrices would be too small.
-//
-// Labels fall into four groups: batch (in both operands and the output), rows (first operand and
-// output), columns (second operand and output) and summed (both operands). A matrix product takes
-// some labels of each of the last three groups, merged into one dimension; the rest are loops
-// around it. Labels that only one operand has are summed beforehand.
-
+// A way to compute one contraction. Strings are lists of labels, outermost first.
 struct ContractPlan {
-  bool swapped = false;  // the operands change places: the first below is input 1 of the call
-  // Operands as given, and as they are after the sums beforehand: the same where there are none.
+  bool swapped = false;  // operand a is input 1 of the call and b is input 0
+  // The operands as given, and after the sums beforehand (equal if there are none).
   std::string given_a, given_b, a, b;
   std::string out;
 
   bool by_loops = false;
-  LoopNest<3> loops;  // only by_loops; of output, first and second operand
+  LoopNest<3> loops;  // only if by_loops; tensors: out, a, b
 
-  // Only for matrix products: the layouts they work on. Where one differs from that above, the
-  // operand is copied before, or the output after.
+  // The layouts that matrix products work on; not used if by_loops. If one differs from that above,
+  // the operand is copied before, or the output after.
   std::string gemm_a, gemm_b, gemm_out;
   std::int64_t m = 1, n = 1, k = 1;
   MatrixLayout a_layout, b_layout;
   std::int64_t out_leading = 1;
-  LoopNest<3> products;  // of output, first and second operand
-  LoopNest<2> sums;      // inside products: what is added up; first and second operand
+  LoopNest<3> products;  // the loops around the products; tensors: out, a, b
+  LoopNest<2> sums;      // inside those, the products that are added up; tensors: a, b
 
   double cost = 0.0;  // a rough estimate in nanoseconds, to choose between plans
 };
 
-// The plans worth considering; at least one. REQUIRES: two inputs, whose labels include the
+// Returns the plans worth considering, at least one. REQUIRES: two inputs, whose labels include the
 // output's; no label has size 0.
 std::vector<ContractPlan> contract_plans(const EinsumSpec& spec);
-// The one of these with the lowest estimate, the first of equal ones.
+// Returns the plan with the lowest estimated cost; of equal ones the first.
 ContractPlan plan_contract(const EinsumSpec& spec);
 
-// Runs a plan made for these sizes.
+// Returns a runnable that follows a plan. REQUIRES: the plan was made for these sizes.
 template <class T>
 std::unique_ptr<Runnable<T>> run_plan(ContractPlan plan, const LabelSizes& sizes);
 

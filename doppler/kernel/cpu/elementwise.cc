@@ -3,17 +3,20 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/cpu/functions.h"
 #include "doppler/kernel/cpu/loop_nest.h"
 #include "doppler/kernel/cpu/runnable.h"
 #include "doppler/kernel/elementwise.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::kernel::cpu {
 
+// --- two and more operands ---
+
 namespace {
 
-// One run of the innermost loop: out, a, b. Contiguous runs are apart so that they are vectorised.
+// Does one run of the innermost loop over out, a and b. Contiguous runs have code of their own, so
+// that they are vectorised.
 template <class T, class Op>
 void run_inner(const Op& op, T* out, const T* a, const T* b, std::int64_t size,
                const LoopNest<3>::Strides& strides) {
@@ -67,7 +70,8 @@ std::unique_ptr<Runnable<T>> bind_binary(const KernelCall& call, BinaryOp op) {
   });
 }
 
-// In blocks that stay in the cache while all inputs are added to them.
+// Binds `add_n` and `max_n`, which work in blocks that stay in the cache while all inputs are
+// combined.
 template <class T>
 std::unique_ptr<Runnable<T>> bind_fold(const KernelCall& call, BinaryOp op) {
   const std::int64_t count = element_count(parse_call(call, parse_fold).outputs[0]);
@@ -99,9 +103,11 @@ std::unique_ptr<Runnable<T>> bind_elementwise(const KernelCall& call) {
 template std::unique_ptr<Runnable<float>> bind_elementwise<float>(const KernelCall&);
 template std::unique_ptr<Runnable<double>> bind_elementwise<double>(const KernelCall&);
 
+// --- one operand ---
+
 namespace {
 
-// The kernel for f, g f' or g f'' of `count` elements.
+// Returns the kernel for f, g f' or g f'' of `count` elements.
 template <class T, class Function>
 std::unique_ptr<Runnable<T>> make_unary(int derivative, std::int64_t count) {
   switch (derivative) {
@@ -173,6 +179,8 @@ std::unique_ptr<Runnable<T>> bind_unary(const KernelCall& call) {
 template std::unique_ptr<Runnable<float>> bind_unary<float>(const KernelCall&);
 template std::unique_ptr<Runnable<double>> bind_unary<double>(const KernelCall&);
 
+// --- steps of training ---
+
 namespace {
 
 template <class T>
@@ -197,7 +205,8 @@ std::unique_ptr<Runnable<T>> bind_adam(const KernelCall& call) {
     const T correct1 = static_cast<T>(1.0 / (1.0 - std::pow(update.beta1, step)));
     const T correct2 = static_cast<T>(1.0 / (1.0 - std::pow(update.beta2, step)));
     const T rate = static_cast<T>(update.rate), epsilon = static_cast<T>(update.epsilon);
-    // An output may be the input of the same meaning: an element is read before it is written.
+    // An output may share memory with the input of the same meaning, since each element is read
+    // before it is written.
     for (std::int64_t i = 0; i < count; ++i) {
       const T gradient = inputs[1][i];
       const T first = beta1 * inputs[2][i] + rest1 * gradient;

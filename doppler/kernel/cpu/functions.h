@@ -1,21 +1,21 @@
-// The functions of the unary kernels with their first and second derivatives, and what several
-// kernels share. Each is written so that float and double both work.
+// The functions of the unary kernels with their first and second derivatives, and the maximum that
+// several kernels share. All are pure and work for float and double.
 #pragma once
 
 #include <cmath>
 
 namespace doppler::kernel::cpu {
 
-// The larger of two; not a number where either is not. Without branches, which data would
-// mispredict.
+// Returns the larger of two numbers, or a NaN if either is one. Has no branch, which data would
+// make mispredicted.
 template <class T>
 T larger(T a, T b) {
   return (a > b) | (a != a) ? a : b;
 }
 
 struct Exp {
-  // What rounds to 0 does not go through the library, which takes several times as long for it:
-  // half of the operands of masked attention are such.
+  // Results that round to 0 are not left to the library, which takes several times as long for
+  // them: half of the operands of masked attention are such.
   template <class T>
   static T value(T x) {
     constexpr T kLeast = sizeof(T) == sizeof(float) ? T(-104) : T(-746);
@@ -85,7 +85,7 @@ struct Silu {
 };
 
 struct Gelu {
-  // The normal distribution; erfc, since 1 + erf cancels far below 0.
+  // Returns the normal distribution function. It uses erfc, since 1 + erf cancels far below 0.
   template <class T>
   static T cumulative(T x) {
     return T(0.5) * std::erfc(-x * T(0.70710678118654752440));  // 1 / sqrt 2

@@ -1,5 +1,5 @@
-// Loops over several strided tensors at once: the common part of kernels that broadcast, permute
-// and reduce.
+// LoopNest, loops over several strided tensors at once: the common part of kernels that broadcast,
+// permute and reduce.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace doppler::kernel::cpu {
 
-// Immutable once filled. K: how many tensors.
+// Nested loops over K tensors. Immutable once filled, so several threads may run it at once.
 template <std::size_t K>
 class LoopNest {
  public:
@@ -23,8 +23,8 @@ class LoopNest {
     Strides strides;
   };
 
-  // Adds a loop inside those added before. Loops of size 1 vanish, and one that goes on where the
-  // loop around it would step in every tensor is merged with it.
+  // Adds a loop inside those added before. A loop of size 1 is left out. A loop is merged with the
+  // one around it if, in every tensor, a step of the outer one is as far as the whole inner one.
   void add(std::int64_t size, const Strides& strides) {
     empty_ |= size == 0;
     if (size == 1) return;
@@ -34,7 +34,7 @@ class LoopNest {
       loops_.push_back({size, strides});
     }
   }
-  // A loop for each of `labels`, outermost first; `operands` are the labels of each tensor.
+  // Adds a loop for each of `labels`, outermost first. `operands` are the labels of each tensor.
   void add(std::string_view labels, const std::array<std::string_view, K>& operands,
            const LabelSizes& sizes) {
     std::array<std::vector<std::int64_t>, K> along;
@@ -47,10 +47,10 @@ class LoopNest {
   }
 
   std::span<const Loop> loops() const { return loops_; }
-  bool empty() const { return empty_; }  // some loop has no iterations
+  bool empty() const { return empty_; }  // whether some loop has no iterations
 
-  // Calls inner(offsets, size, strides) for each run of the innermost loop; a nest without loops
-  // is one run of size 1.
+  // Calls inner(offsets, size, strides) for each run of the innermost loop: `offsets` are those of
+  // its first element in each tensor. A nest without loops is one run of size 1.
   template <class Inner>
   void run(const Inner& inner) const {
     if (empty_) return;

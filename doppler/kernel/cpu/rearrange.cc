@@ -4,13 +4,15 @@
 #include <utility>
 #include <vector>
 
-#include "doppler/kernel/call_reader.h"
 #include "doppler/kernel/cpu/loop_nest.h"
 #include "doppler/kernel/cpu/runnable.h"
 #include "doppler/kernel/cpu/strided_copy.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/rearrange.h"
 
 namespace doppler::kernel::cpu {
+
+// --- layout ---
 
 template <class T>
 std::unique_ptr<Runnable<T>> bind_rearrange(const KernelCall& call) {
@@ -31,9 +33,90 @@ std::unique_ptr<Runnable<T>> bind_rearrange(const KernelCall& call) {
 template std::unique_ptr<Runnable<float>> bind_rearrange<float>(const KernelCall&);
 template std::unique_ptr<Runnable<double>> bind_rearrange<double>(const KernelCall&);
 
+// --- rectangular parts ---
+
 namespace {
 
-// The row that an index stands for, or nothing where the table does not have it.
+// The position of a smaller tensor in a larger one.
+struct Place {
+  std::int64_t offset;  // of its first element in the larger one; 0 if it has no elements
+  Shape strides;        // of the larger one
+};
+
+// Returns the position of a tensor of shape `part` that is `begin` elements from the corner of one
+// of shape `whole`.
+Place place_of(const Shape& part, const Shape& begin, const Shape& whole) {
+  Place place{.offset = 0, .strides = row_major_strides(whole)};
+  if (element_count(part) == 0) return place;
+  for (std::size_t d = 0; d < whole.size(); ++d) place.offset += begin[d] * place.strides[d];
+  return place;
+}
+
+// Returns a copy of a tensor of this shape between two layouts, given by their strides.
+StridedCopy copy_between(const Shape& shape, const Shape& target, const Shape& source) {
+  LoopNest<2> nest;
+  for (std::size_t d = 0; d < shape.size(); ++d) nest.add(shape[d], {target[d], source[d]});
+  return StridedCopy(nest);
+}
+
+template <class T>
+std::unique_ptr<Runnable<T>> bind_slice(const KernelCall& call) {
+  const Window window = parse_call(call, parse_slice);
+  const Shape& part = window.outputs[0];
+  const Place place = place_of(part, window.begin, call.inputs[0]);
+  return make_runnable<T>(
+      [copy = copy_between(part, row_major_strides(part), place.strides), offset = place.offset](
+          auto inputs, auto outputs) { copy.run(inputs[0] + offset, outputs[0]); });
+}
+
+template <class T>
+std::unique_ptr<Runnable<T>> bind_pad(const KernelCall& call) {
+  const Window window = parse_call(call, parse_pad);
+  const Shape& part = call.inputs[0];
+  const Place place = place_of(part, window.begin, window.outputs[0]);
+  const std::int64_t count = element_count(window.outputs[0]);
+  return make_runnable<T>([copy = copy_between(part, place.strides, row_major_strides(part)),
+                           offset = place.offset, count](auto inputs, auto outputs) {
+    std::fill_n(outputs[0], count, T{0});
+    copy.run(inputs[0], outputs[0] + offset);
+  });
+}
+
+template <class T>
+std::unique_ptr<Runnable<T>> bind_concat(const KernelCall& call) {
+  const Concat concat = parse_call(call, parse_concat);
+  std::vector<std::pair<StridedCopy, std::int64_t>> copies;  // with the offset in the output
+  Shape begin(concat.outputs[0].size(), 0);
+  for (const Shape& part : call.inputs) {
+    const Place place = place_of(part, begin, concat.outputs[0]);
+    copies.emplace_back(copy_between(part, place.strides, row_major_strides(part)), place.offset);
+    begin[concat.dim] += part[concat.dim];
+  }
+  return make_runnable<T>([copies = std::move(copies)](auto inputs, auto outputs) {
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      copies[i].first.run(inputs[i], outputs[0] + copies[i].second);
+    }
+  });
+}
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Runnable<T>> bind_window(const KernelCall& call) {
+  if (call.name == "slice") return bind_slice<T>(call);
+  if (call.name == "pad") return bind_pad<T>(call);
+  if (call.name == "concat") return bind_concat<T>(call);
+  return nullptr;
+}
+
+template std::unique_ptr<Runnable<float>> bind_window<float>(const KernelCall&);
+template std::unique_ptr<Runnable<double>> bind_window<double>(const KernelCall&);
+
+// --- table lookup ---
+
+namespace {
+
+// Returns the row that an index stands for, or nothing if the table does not have it.
 template <class T>
 std::optional<std::int64_t> row_of(T index, std::int64_t offset, std::int64_t rows) {
   const double row = static_cast<double>(index) - static_cast<double>(offset);
@@ -87,6 +170,8 @@ std::unique_ptr<Runnable<T>> bind_lookup(const KernelCall& call) {
 template std::unique_ptr<Runnable<float>> bind_lookup<float>(const KernelCall&);
 template std::unique_ptr<Runnable<double>> bind_lookup<double>(const KernelCall&);
 
+// --- mask and rotation ---
+
 template <class T>
 std::unique_ptr<Runnable<T>> bind_masking(const KernelCall& call) {
   if (call.name != "masked_fill") return nullptr;
@@ -119,8 +204,9 @@ std::unique_ptr<Runnable<T>> bind_masking(const KernelCall& call) {
 template std::unique_ptr<Runnable<float>> bind_masking<float>(const KernelCall&);
 template std::unique_ptr<Runnable<double>> bind_masking<double>(const KernelCall&);
 
-// The sizes of the dimensions before, at, and between the position and the last one. Has linkage:
-// the lambda of a template holds it.
+// The shape of a rotated tensor: the sizes of the dimensions before the position's, of that, of
+// those between it and the last, and half of the last. It is not in an anonymous namespace, since a
+// template's lambda holds it.
 struct RotaryRows {
   std::int64_t outer = 1, positions = 1, inner = 1, half = 0;
 };
@@ -158,8 +244,8 @@ std::unique_ptr<Runnable<T>> bind_rotary(const KernelCall& call) {
     frequencies[i] =
         std::pow(rotary.theta, -static_cast<double>(i) / static_cast<double>(rows.half));
   }
-  // Angles are made again in every run: a table of them would be as large as a whole operand, for
-  // every one of many calls.
+  // The angles are computed again in every run, since a table of them could be as large as the
+  // operand for each of many calls.
   return make_runnable<T>([rows, frequencies = std::move(frequencies), offset = rotary.offset,
                            sign = rotary.inverse ? -1.0 : 1.0](auto inputs, auto outputs) {
     std::vector<T> cosines(frequencies.size()), sines(frequencies.size());

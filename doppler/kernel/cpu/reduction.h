@@ -1,4 +1,4 @@
-// Sums or maxima of a tensor along some of its labels.
+// Reduction, sums or maxima of a tensor along some of its labels.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,9 @@
 
 namespace doppler::kernel::cpu {
 
-// Immutable; thread safe. Reads the source in the order of its elements.
+// A reduction of a tensor with the labels `source` to one with the labels `target`, which are some
+// of them. Reads the source in the order of its elements. Immutable, so several threads may run it
+// at once.
 class Reduction {
  public:
   enum class Op : std::uint8_t { kSum, kMax };
@@ -22,7 +24,7 @@ class Reduction {
     for (const char label : target) target_count_ *= sizes[label];
   }
 
-  // Overwrites the target.
+  // Overwrites the target. The sum of no elements is 0, their maximum minus infinity.
   template <class T>
   void run(const T* source, T* target) const {
     if (op_ == Op::kSum) {
@@ -55,8 +57,9 @@ class Reduction {
     });
   }
 
-  // Long rows by halves: the error of a float sum grows with the logarithm of its length only.
-  // Several partial results make short rows independent of the latency of an addition.
+  // Returns the combination of a row. Long rows are halved, so that the error of a float sum grows
+  // only with the logarithm of its length. Short rows have several partial results, so that their
+  // speed does not depend on the latency of an addition.
   template <class T, class Combine>
   static T fold_row(const T* row, std::int64_t stride, std::int64_t size, const Combine& combine,
                     T start) {

@@ -1,8 +1,9 @@
-// Kernels on the CPU: a call is bound once, which reads and checks it, and run any number of times.
+// Kernels on the CPU: a call is bound once, which reads and checks it, and then run any number of
+// times.
 //
-// Tensors are dense, row-major and contiguous; T is float (the product) or double (for checking
-// gradients). `contract` calls OpenBLAS: how many threads that uses is the process's business
-// (openblas_set_num_threads), not the library's.
+// Tensors are dense, row-major and contiguous. T is float (for real work) or double (for checking
+// gradients). `contract` calls OpenBLAS, whose number of threads is a setting of the process
+// (use_one_blas_thread() in contract_plan.h).
 #pragma once
 
 #include <cstddef>
@@ -10,31 +11,34 @@
 #include <span>
 #include <utility>
 
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 namespace doppler::kernel::cpu {
 
-// Immutable; thread safe: any number of threads may run it at once.
+// A call that can be run. Immutable: any number of threads may run it at once.
 template <class T>
 class Runnable {
  public:
   virtual ~Runnable() = default;
-  // One pointer for each input and output of the call, in order; a pointer to no elements may be
-  // null. Outputs are overwritten whatever they held. REQUIRES: outputs overlap neither each other
-  // nor inputs, except that an output of an update kernel may be the input of the same meaning.
+  // Runs the call. Takes one pointer for each of its inputs and outputs, in order; a pointer to no
+  // elements may be null. Outputs are overwritten whatever they held. REQUIRES: outputs overlap
+  // neither each other nor inputs, except that an output of an update kernel may be the input of
+  // the same meaning.
   virtual void run(std::span<const T* const> inputs, std::span<T* const> outputs) const = 0;
 };
 
-// Throws InputError where the call is unknown or ill-formed, as Registry::check does.
+// Returns the call ready to run. Throws InputError if its kernel is unknown or it is ill-formed, as
+// Registry::check does.
 template <class T>
 std::unique_ptr<Runnable<T>> bind(const KernelCall& call);
 
 extern template std::unique_ptr<Runnable<float>> bind<float>(const KernelCall&);
 extern template std::unique_ptr<Runnable<double>> bind<double>(const KernelCall&);
 
-// The binders of each family of kernels. Each returns null where the call's name is not one of its
-// own, and throws InputError where the call is ill-formed.
+// --- for implementations ---
 
+// The binders of each family of kernels. Each returns null if the call's kernel is not in its
+// family, and throws InputError if the call is ill-formed.
 template <class T>
 std::unique_ptr<Runnable<T>> bind_contract(const KernelCall& call);
 template <class T>
@@ -56,7 +60,8 @@ std::unique_ptr<Runnable<T>> bind_lookup(const KernelCall& call);
 template <class T>
 std::unique_ptr<Runnable<T>> bind_update(const KernelCall& call);
 
-// A Runnable from a function of (inputs, outputs) that may be called from several threads.
+// Returns a Runnable that calls a function of (inputs, outputs), which must be safe to call from
+// several threads.
 template <class T, class Body>
 std::unique_ptr<Runnable<T>> make_runnable(Body body) {
   class FromFunction final : public Runnable<T> {
@@ -71,15 +76,5 @@ std::unique_ptr<Runnable<T>> make_runnable(Body body) {
   };
   return std::make_unique<FromFunction>(std::move(body));
 }
-
-// Plain copies of elements, at the speed of the caches and of memory whatever their size.
-//
-// Not std::copy: C libraries copy medium sizes by the processor's string instruction, which on some
-// processors falls to a tenth of the speed where source and destination lie at nearly the same
-// offset in a page (between 64 KiB and 1 MiB with glibc 2.36 on AMD Zen 3).
-
-// REQUIRES: the two do not overlap.
-void copy_elements(const float* from, float* to, std::size_t count);
-void copy_elements(const double* from, double* to, std::size_t count);
 
 }  // namespace doppler::kernel::cpu

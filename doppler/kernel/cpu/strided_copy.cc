@@ -22,10 +22,11 @@ StridedCopy::StridedCopy(const LoopNest<2>& nest) : rows_(nest) {
 
 namespace {
 
-// Bytes that every processor of the architecture moves by one instruction.
+// The bytes that every processor of the architecture moves by one instruction.
 constexpr std::size_t kRegister = 16;
 constexpr std::size_t kStep = 4 * kRegister;  // a cache line
-// Up to here C libraries go through registers themselves, wider ones where the processor has them.
+// The size up to which memcpy is used: C libraries copy so few bytes through registers themselves,
+// and through wider ones where the processor has them.
 constexpr std::size_t kShort = 1024;
 
 struct Register {
@@ -40,8 +41,8 @@ struct Register {
   void store(char* to) const { std::memcpy(to, &bytes, kRegister); }
 };
 
-// A line at a time through registers. Compilers recognise loops that copy one element and call
-// memcpy instead; not this one, where a step is several loads before several stores.
+// Copies a cache line at a time through registers. Compilers replace loops that copy one element at
+// a time by memcpy, but not this one, where a step is several loads before several stores.
 void copy_bytes(const char* from, char* to, std::size_t bytes) {
   if (bytes <= kShort) {
     if (bytes > 0) std::memcpy(to, from, bytes);

@@ -11,7 +11,7 @@
 #include "doppler/base/rng.h"
 #include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/schedule/checker.h"
 #include "doppler/tra/compile.h"
 #include "doppler/tra/language/program_text.h"

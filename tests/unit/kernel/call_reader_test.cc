@@ -1,4 +1,4 @@
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "doppler/kernel/cpu/runnable.h"
+#include "doppler/kernel/cpu/strided_copy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/kernel/call_reader.h"
+#include "doppler/kernel/kernel_call.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -59,7 +59,7 @@ std::string to_text(std::span<const Shape> shapes) {
 
 namespace {
 
-// "contract {spec=ab,bc->ac} of [2,3], [4,5]", with long attributes cut.
+// Returns "contract {spec=ab,bc->ac} of [2,3], [4,5]", with long attributes cut.
 std::string describe(std::string_view kernel, const Attributes& attributes,
                      std::span<const Shape> inputs) {
   constexpr std::size_t kLongest = 80;
@@ -74,7 +74,7 @@ std::string describe(std::string_view kernel, const Attributes& attributes,
   return text;
 }
 
-// The pieces between commas; none in an empty text.
+// Returns the pieces between commas; an empty text has none.
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> pieces;
   while (!text.empty()) {
