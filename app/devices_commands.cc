@@ -10,7 +10,7 @@
 #include "doppler/base/json_writer.h"
 #include "doppler/device/spec.h"
 #include "doppler/device/topology_json.h"
-#include "doppler/exec/probe.h"
+#include "doppler/exec/probe/probe.h"
 #include "doppler/render/machine_text.h"
 #include "doppler/render/table.h"
 

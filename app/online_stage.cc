@@ -20,6 +20,7 @@
 #include "doppler/base/statistics.h"
 #include "doppler/base/stop.h"
 #include "doppler/base/units.h"
+#include "doppler/exec/machine.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/train/online/service.h"
 #include "doppler/train/placers/policy_placer.h"
@@ -287,7 +288,7 @@ OnlineStart online_start(const TrainRequest& request, const cost::Problem& probl
 void run_online(const TrainRequest& request, std::shared_ptr<const cost::Problem> problem,
                 OnlineStart start, const StopToken& stop, ProgressLine& progress) {
   OnlineFolder folder(request.folder);
-  const auto machine = train::make_machine(problem, start.placement, request.online.machine);
+  const auto machine = exec::make_machine(problem, start.placement, request.online.machine);
   train::OnlineLearner learner(problem, std::move(start.placement), std::move(start.policy),
                                request.online.learner);
   if (folder.has_state()) {

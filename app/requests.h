@@ -160,7 +160,7 @@ struct FidelityRequest {
 };
 // Stage real of a training.
 struct OnlineRequest {
-  train::MachineSettings machine = {.backend = ""};  // no engine yet
+  exec::MachineSettings machine = {.backend = ""};  // no engine yet
   train::OnlineSettings learner;
   std::uint64_t runs = 2000;
   bool recalibrate = false;  // repeats stage sim with the costs that were learnt

@@ -9,6 +9,7 @@
 #include "app/load.h"
 #include "app/placed_run.h"
 #include "app/terminal.h"
+#include "doppler/analysis/fidelity.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/cost/measured_costs.h"
@@ -64,6 +65,8 @@ void run(const RunRequest& given) {
   const schedule::Placement placement = placement_for(request, *problem, warnings);
   progress.say("running");
   exec::ExecuteResult result = exec::execute(problem, placement, request.execute);
+  const double predicted = analysis::predict_makespan(*problem, result.placement,
+                                                      request.execute.mode, request.execute.choice);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
   const bool silent = request.profile == kStandardOutput;
@@ -73,14 +76,14 @@ void run(const RunRequest& given) {
     write_output(request.profile, cost::write_measured_costs_json(problem->graph(), *result.costs));
   }
   show_run(*problem, {request.graph, request.trace, request.json, silent}, result.timeline,
-           request.json ? render::execute_json(*problem, origin, request.execute, result)
-                        : render::execute_text(*problem, request.execute, result));
+           request.json ? render::execute_json(*problem, origin, request.execute, result, predicted)
+                        : render::execute_text(*problem, request.execute, result, predicted));
   if (result.costs && !request.json && !silent && request.trace != kStandardOutput) {
     print(fmt::format("\nwrote {}; use it with --costs\n", request.profile));
   }
   if (result.different) {
-    throw InfeasibleError(fmt::format("{}: '{}' is not what the serial runner computes",
-                                      request.graph, *result.different));
+    throw RunError(fmt::format("{}: '{}' is not what the serial runner computes", request.graph,
+                               *result.different));
   }
 }
 

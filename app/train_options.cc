@@ -95,9 +95,9 @@ void read_candidates(const std::string& text, train::OnlineSettings& settings) {
 }
 
 // "gpu1=2@1000": a device, a factor and a run.
-train::LaterSlowdown read_slowdown(const std::string& text) {
+exec::LaterSlowdown read_slowdown(const std::string& text) {
   const std::size_t equals = text.find('='), at = text.rfind('@');
-  train::LaterSlowdown change;
+  exec::LaterSlowdown change;
   bool good = equals != std::string::npos && equals > 0 && at != std::string::npos && at > equals;
   if (good) {
     change.device = text.substr(0, equals);

@@ -318,14 +318,13 @@ double engine_time(const ReproductionContext& context,
                    const std::shared_ptr<const cost::Problem>& problem,
                    const schedule::Placement& placement, const exec::MachineSkew& truth,
                    std::uint64_t seed) {
-  return exec::execute(problem, placement,
-                       {.backend = std::string(exec::kEmulatedBackend),
-                        .clock = exec::EngineClock::kVirtual,
-                        .runs = context.scale().engine_runs,
-                        .computes = false,
-                        .deviation = truth,
-                        .seed = mix64(seed ^ kJudgeStream)})
-      .median;
+  exec::ExecuteSettings settings{{.backend = std::string(exec::kEmulatedBackend),
+                                  .clock = exec::EngineClock::kVirtual,
+                                  .deviation = truth,
+                                  .seed = mix64(seed ^ kJudgeStream)}};
+  settings.runs = context.scale().engine_runs;
+  settings.computes = false;
+  return exec::execute(problem, placement, settings).median;
 }
 
 double kept_share(const graph::Graph& graph, const schedule::Placement& placement) {

@@ -10,7 +10,7 @@
 #include "doppler/base/rng.h"
 #include "doppler/base/stop.h"
 #include "doppler/cost/calibration.h"
-#include "doppler/exec/measurers.h"
+#include "doppler/exec/machine.h"
 #include "doppler/place/registry.h"
 #include "doppler/place/search/annealing.h"
 #include "doppler/place/search/neighborhood.h"
@@ -142,11 +142,11 @@ constexpr std::uint64_t kServedPoints = 10;
 std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
   train::OnlineLearner learner(request.problem, request.first, request.policy,
                                {.seed = request.seed});
-  const auto machine = train::make_machine(request.problem, request.first,
-                                           {.backend = std::string(exec::kEmulatedBackend),
-                                            .clock = exec::EngineClock::kVirtual,
-                                            .deviation = request.truth,
-                                            .seed = request.seed});
+  const auto machine = exec::make_machine(request.problem, request.first,
+                                          {.backend = std::string(exec::kEmulatedBackend),
+                                           .clock = exec::EngineClock::kVirtual,
+                                           .deviation = request.truth,
+                                           .seed = request.seed});
   // At the same runs whatever the seed, so that curves can be averaged.
   const std::uint64_t step = std::max<std::uint64_t>(1, request.runs / kServedPoints);
   std::vector<OnlinePoint> points = {{.runs = 0, .placement = request.first}};

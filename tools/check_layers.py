@@ -26,7 +26,7 @@ LAYERS = {
     "compile": ["tra", "place"],
     "nn": ["base"],
     "policy": ["place", "nn"],
-    "exec": ["sim", "kernel"],
+    "exec": ["schedule", "kernel"],
     "train": ["policy", "exec"],
     "export": ["formats", "schedule"],
     "analysis": ["train"],

@@ -29,6 +29,8 @@
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
 #include "doppler/base/statistics.h"
+#include "doppler/exec/execute.h"
+#include "doppler/exec/machine.h"
 #include "doppler/place/search/neighborhood.h"
 #include "doppler/policy/policy.h"
 #include "doppler/sim/simulator.h"
@@ -57,7 +59,7 @@ struct Subject {
   bool real = false;  // on cores of this machine, of which nobody knows the truth
 
   std::unique_ptr<schedule::Measurer> machine() const {
-    if (real) return train::make_machine(problem, start, {});
+    if (real) return exec::make_machine(problem, start, {});
     return std::make_unique<exec::VirtualMachine>(problem, deviation, seed);
   }
   double truth(const schedule::Placement& placement) const {
@@ -342,11 +344,11 @@ void slowdown(const Arguments& arguments) {
   const auto problem = problem_of(workload);
   const Subject subject = subject_of(workload, problem, 1, runs);
   train::OnlineLearner learner(problem, subject.start, subject.policy, {});
-  train::MachineSettings machine{.backend = std::string(exec::kEmulatedBackend),
-                                 .clock = exec::EngineClock::kVirtual,
-                                 .deviation = {.jitter = 0.05},
-                                 .later = {{"gpu1", 2.0, runs / 2}}};
-  const auto engine = train::make_machine(problem, subject.start, machine);
+  exec::MachineSettings machine{.backend = std::string(exec::kEmulatedBackend),
+                                .clock = exec::EngineClock::kVirtual,
+                                .deviation = {.jitter = 0.05},
+                                .later = {{"gpu1", 2.0, runs / 2}}};
+  const auto engine = exec::make_machine(problem, subject.start, machine);
   fmt::print("run,exploratory,explored,ms,slow_device_share\n");
   std::uint64_t explored = 0;
   train::serve(learner, *engine,
@@ -435,11 +437,11 @@ void confirm(const Arguments& arguments) {
     Rng rng(1);
     schedule::Placement placement = subject.start;
     for (std::uint64_t i = 0; i < placements; ++i) {
-      exec::ExecuteSettings settings{.backend = std::string(exec::kEmulatedBackend),
-                                     .clock = exec::EngineClock::kVirtual,
-                                     .computes = false,
-                                     .deviation = subject.deviation,
-                                     .seed = i + 1};
+      exec::ExecuteSettings settings{{.backend = std::string(exec::kEmulatedBackend),
+                                      .clock = exec::EngineClock::kVirtual,
+                                      .deviation = subject.deviation,
+                                      .seed = i + 1}};
+      settings.computes = false;
       const double virtual_time = exec::execute(problem, placement, settings).median;
       settings.clock = exec::EngineClock::kWall;
       const exec::ExecuteResult wall = exec::execute(problem, placement, settings);

@@ -12,7 +12,7 @@
 #include "doppler/base/statistics.h"
 #include "doppler/base/stop.h"
 #include "doppler/cost/measured_costs.h"
-#include "doppler/exec/execute.h"
+#include "doppler/exec/profile.h"
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"
 
@@ -21,17 +21,13 @@ namespace {
 
 void check_settings(const cost::Problem& problem, const FidelitySettings& settings) {
   const bool emulated = settings.backend == exec::kEmulatedBackend;
-  const bool virtual_clock = settings.clock == exec::EngineClock::kVirtual;
   if (settings.sample.placements < 2) {
     throw ParameterError("at least two placements are needed to compare them");
   }
   if (settings.rounds < 2 || settings.runs < 1) {
     throw ParameterError("at least two rounds are needed to know the noise");
   }
-  if (virtual_clock && !emulated) throw ParameterError("a virtual clock needs an emulated machine");
-  if (settings.time_scale && (!emulated || virtual_clock)) {
-    throw ParameterError("only an emulated machine on the wall clock has a time scale");
-  }
+  exec::check_machine(problem, settings);
   if (settings.profile && emulated) {
     throw ParameterError(
         "an emulated machine takes its times from the costs: there is nothing to "
@@ -40,46 +36,27 @@ void check_settings(const cost::Problem& problem, const FidelitySettings& settin
   if (problem.device_count() < 2) {
     throw ParameterError("on one device all placements are the same: give at least two");
   }
-  if (!emulated && problem.time_unit() != "s") {
-    throw ParameterError(fmt::format(
-        "costs in '{}' cannot be compared with seconds: use measured ones, or --costs roofline",
-        problem.time_unit()));
-  }
 }
 
-// Makespans of placements on one engine, whose inputs and parameters are set once.
-class Measurer {
+// Times placements on one machine, each several times in a row.
+class PlacementTimer {
  public:
-  Measurer(std::shared_ptr<const cost::Problem> problem, const FidelitySettings& settings,
-           double time_scale)
-      : problem_(std::move(problem)), settings_(settings) {
-    if (settings.clock == exec::EngineClock::kVirtual) return;
-    engine_.emplace(problem_, exec::EngineOptions{.backend = settings.backend,
-                                                  .computes = computes(),
-                                                  .machine = {.time_scale = time_scale}});
+  // `best` is the placement from which the time scale follows, if the settings have none.
+  PlacementTimer(const std::shared_ptr<const cost::Problem>& problem,
+                 const FidelitySettings& settings, const schedule::Placement& best)
+      : runs_(settings.runs), warms_up_(settings.backend == exec::kThreadsBackend) {
+    exec::MachineSettings machine = settings;
+    machine.seed = settings.sample.seed;
+    machine_ = exec::make_machine(problem, best, machine);
   }
 
-  // The last of the runs that count goes to `last`, where that is given.
-  double measure(const schedule::Placement& placement, std::uint64_t seed,
-                 schedule::Timeline* last = nullptr) {
-    if (!engine_) {
-      return exec::execute(problem_, placement,
-                           {.backend = settings_.backend,
-                            .clock = settings_.clock,
-                            .runs = settings_.runs,
-                            .computes = false,
-                            .seed = seed})
-          .median;
-    }
-    engine_->load(placement);
-    if (computes() && !has_values_) {
-      engine_->set(exec::random_values(problem_->graph(), settings_.sample.seed));
-      has_values_ = true;
-    }
+  // Returns the median makespan. The timeline of the last run that counts goes to `last`, where
+  // that is given.
+  double measure(const schedule::Placement& placement, schedule::Timeline* last = nullptr) {
     std::vector<double> makespans;
-    if (computes()) engine_->run(seed);  // fills the caches
-    for (int i = 0; i < settings_.runs; ++i) {
-      schedule::Timeline timeline = engine_->run(seed);
+    if (warms_up_) machine_->measure(placement, next_run_++);  // fills the caches
+    for (int i = 0; i < runs_; ++i) {
+      schedule::Timeline timeline = machine_->measure(placement, next_run_++);
       makespans.push_back(timeline.makespan);
       if (last) *last = std::move(timeline);
     }
@@ -87,25 +64,23 @@ class Measurer {
   }
 
  private:
-  bool computes() const { return settings_.backend == exec::kThreadsBackend; }
-
-  std::shared_ptr<const cost::Problem> problem_;
-  const FidelitySettings& settings_;
-  std::optional<exec::Engine> engine_;
-  bool has_values_ = false;
+  std::unique_ptr<schedule::Measurer> machine_;
+  int runs_;
+  bool warms_up_;
+  std::uint64_t next_run_ = 0;
 };
 
 // Measures on real cores beside a reference placement (see the header).
 class FidelityTurns {
  public:
-  FidelityTurns(Measurer& measurer, const schedule::Placement& reference,
-                const cost::Problem& problem, std::uint64_t seed)
-      : measurer_(measurer), reference_(reference), profile_(problem) {
-    for (int i = 0; i < kFirstReferences; ++i) run_reference(seed);
+  FidelityTurns(PlacementTimer& timer, const schedule::Placement& reference,
+                const cost::Problem& problem)
+      : timer_(timer), reference_(reference), profile_(problem) {
+    for (int i = 0; i < kFirstReferences; ++i) run_reference();
   }
 
   // As it would have been had the reference taken a second.
-  double measure(const schedule::Placement& placement, std::uint64_t seed) {
+  double measure(const schedule::Placement& placement) {
     struct Turn {
       double measured = 0.0, before = 0.0, after = 0.0;
       schedule::Timeline reference = {};
@@ -114,8 +89,8 @@ class FidelityTurns {
     std::optional<Turn> best;
     for (int i = 0; i < kMostTurns; ++i) {
       Turn turn{.before = references_.back()};
-      turn.measured = measurer_.measure(placement, seed);
-      turn.reference = run_reference(seed);
+      turn.measured = timer_.measure(placement);
+      turn.reference = run_reference();
       turn.after = references_.back();
       if (!best || turn.disturbance() < best->disturbance()) best = std::move(turn);
       if (best->disturbance() <= (1.0 + kDisturbance) * quiet_reference()) break;
@@ -135,9 +110,9 @@ class FidelityTurns {
  private:
   static constexpr int kFirstReferences = 8;
 
-  schedule::Timeline run_reference(std::uint64_t seed) {
+  schedule::Timeline run_reference() {
     schedule::Timeline timeline;
-    references_.push_back(measurer_.measure(reference_, seed, &timeline));
+    references_.push_back(timer_.measure(reference_, &timeline));
     return timeline;
   }
   double quiet_reference() const {
@@ -147,7 +122,7 @@ class FidelityTurns {
     return *quarter;
   }
 
-  Measurer& measurer_;
+  PlacementTimer& timer_;
   const schedule::Placement& reference_;
   exec::Profile profile_;
   std::vector<double> references_, counted_;
@@ -176,6 +151,14 @@ double relative(double difference, double measured) {
 }
 
 }  // namespace
+
+double predict_makespan(const cost::Problem& problem, const schedule::Placement& placement,
+                        schedule::Mode mode, schedule::Choice choice) {
+  const sim::RunOptions options{.choice = choice};
+  return mode == schedule::Mode::kSynchronous
+             ? sim::run_synchronous(problem, placement, 0.0, options).makespan
+             : sim::Simulator(problem).makespan(placement, options);
+}
 
 Fidelity judge(std::vector<FidelityPoint> points) {
   DOPPLER_CHECK(points.size() >= 2 && points.front().rounds.size() >= 2);
@@ -222,20 +205,17 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
     if (settings.progress) settings.progress(what);
   };
   // Cores first: a graph that cannot be run on them shows before the search.
-  std::optional<Measurer> measurer;
+  std::optional<PlacementTimer> timer;
   const bool emulated = settings.backend == exec::kEmulatedBackend;
-  if (!emulated) measurer.emplace(problem, settings, 1.0);
+  if (!emulated) timer.emplace(problem, settings, schedule::Placement{});
   say("looking for placements");
   std::vector<SampledPlacement> sample = sample_placements(*problem, methods, settings.sample);
   double time_scale = 1.0;
   const auto faster = [](const auto& a, const auto& b) { return a.predicted < b.predicted; };
   const auto best = std::min_element(sample.begin(), sample.end(), faster);
   if (emulated) {
-    if (settings.clock == exec::EngineClock::kWall) {
-      time_scale =
-          settings.time_scale.value_or(exec::default_time_scale(*problem, best->placement));
-    }
-    measurer.emplace(problem, settings, time_scale);
+    time_scale = exec::machine_time_scale(*problem, best->placement, settings);
+    timer.emplace(problem, settings, best->placement);
   }
 
   // The engine orders starts itself, and may refuse what the simulator finds to fit.
@@ -244,12 +224,14 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   const auto refused = [&](const SampledPlacement& sampled) {
     if (stop.interrupted()) return false;
     try {
-      measurer->measure(sampled.placement, settings.sample.seed);
+      timer->measure(sampled.placement);
       return false;
     } catch (const InfeasibleError& error) {
       refusal = error.what();
-      return true;
+    } catch (const RunError& error) {
+      refusal = error.what();
     }
+    return true;
   };
   const std::size_t refusals = std::erase_if(sample, refused);
   if (sample.size() < 2) throw InfeasibleError(refusal);
@@ -258,7 +240,7 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
       std::min_element(sample.begin(), sample.end(), faster)->placement;
   std::vector<std::vector<double>> rounds;
   std::optional<FidelityTurns> turns;
-  if (!emulated) turns.emplace(*measurer, reference, *problem, settings.sample.seed);
+  if (!emulated) turns.emplace(*timer, reference, *problem);
   std::vector<std::size_t> order(sample.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   for (int r = 0; r < settings.rounds && !stop.interrupted(); ++r) {
@@ -266,16 +248,14 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
     const auto number = static_cast<std::uint64_t>(r) + 1;
     Rng::stream(settings.sample.seed, number).shuffle(order);
     std::vector<double> round(sample.size());
-    const std::uint64_t seed = mix64(settings.sample.seed ^ number);
     for (const std::size_t i : order) {
       if (stop.interrupted()) break;
-      round[i] = turns ? turns->measure(sample[i].placement, seed)
-                       : measurer->measure(sample[i].placement, seed);
+      round[i] = turns ? turns->measure(sample[i].placement) : timer->measure(sample[i].placement);
     }
     if (stop.interrupted()) break;
     rounds.push_back(std::move(round));
   }
-  if (rounds.size() < 2) throw InfeasibleError("interrupted before two rounds were complete");
+  if (rounds.size() < 2) throw RunError("interrupted before two rounds were complete");
 
   if (settings.profile) predict_with(*problem, turns->profile().costs(), sample);
   const double usual = turns ? turns->usual_reference() : 1.0;

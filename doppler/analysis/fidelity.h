@@ -31,8 +31,7 @@
 #include "doppler/analysis/placement_sample.h"
 #include "doppler/base/statistics.h"
 #include "doppler/cost/problem.h"
-#include "doppler/exec/engine.h"
-#include "doppler/exec/execute.h"
+#include "doppler/exec/machine.h"
 #include "doppler/place/registry.h"
 
 namespace doppler::analysis {
@@ -41,17 +40,15 @@ inline constexpr double kMostNoise = 0.05;
 inline constexpr double kDisturbance = 0.1;
 inline constexpr int kMostTurns = 6;
 
-struct FidelitySettings {
-  std::string backend = std::string(exec::kThreadsBackend);
-  exec::EngineClock clock = exec::EngineClock::kWall;
+// How the machine is compared with the simulator. The seed of `sample` takes the place of the
+// machine's.
+struct FidelitySettings : exec::MachineSettings {
   SampleSettings sample = {};  // at least 2 placements; its seed is that of everything
   int rounds = 5;              // at least 2
   int runs = 1;                // of a placement in a round, one after another: their median counts
   // Real cores: predict with the times that nodes and transfers of the reference placement took in
   // its runs, instead of the problem's costs.
   bool profile = false;
-  // Emulated, wall clock. Absent: that of the best placement (execute.h).
-  std::optional<double> time_scale = std::nullopt;
   std::function<void(const std::string&)> progress = {};  // told what is going on, where set
 };
 
@@ -71,7 +68,7 @@ struct Fidelity {
   std::vector<FidelityPoint> points;
   int rounds = 0;  // fewer than asked for where interrupted
   bool interrupted = false;
-  std::size_t refused = 0;  // placements that the engine found too large for its memory
+  std::size_t refused = 0;  // placements that did not fit into memory or whose first run failed
   double time_scale = 1.0;  // of an emulated machine on the wall clock
   // Times of the reference placement, where it ran, and how many turns were repeated.
   std::vector<double> references = {};
@@ -89,14 +86,19 @@ struct Fidelity {
   bool too_noisy() const { return noise > kMostNoise; }
 };
 
+// Returns the makespan that the simulator predicts for a run, by the problem's costs and in its
+// unit.
+double predict_makespan(const cost::Problem& problem, const schedule::Placement& placement,
+                        schedule::Mode mode, schedule::Choice choice);
+
 // Everything that follows from the points' origins, predictions and rounds. REQUIRES: at least two
 // points, as many rounds of each, at least two.
 Fidelity judge(std::vector<FidelityPoint> points);
 
 // The interrupt of settings.sample ends the measurement; what is there counts from two whole rounds
 // on. Throws ParameterError for settings that do not go together or a problem with one device,
-// InfeasibleError where there are not two placements to compare or it was interrupted too early,
-// and what the engine throws.
+// InfeasibleError where there are not two placements to compare, RunError where it was interrupted
+// too early, and what the machine throws.
 Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
                           const place::Registry& methods, const FidelitySettings& settings);
 

@@ -1,7 +1,7 @@
 // The error types that the library throws at module edges. Everything derives from Error.
 //
 // The command maps them to exit codes: InputError and ParameterError to 2 (the caller can fix the
-// request), InfeasibleError and SystemError to 1 (the request was understood but failed).
+// request), InfeasibleError, RunError and SystemError to 1 (the request was understood but failed).
 #pragma once
 
 #include <stdexcept>
@@ -38,6 +38,14 @@ class ParameterError : public Error {
 
 // A well-formed request to which no answer exists or was found.
 class InfeasibleError : public Error {
+ public:
+  using Error::Error;
+};
+
+// A run of a placed graph failed, although the request could have been met: a kernel failed or
+// hung, a device was lost, values came out wrong, or the run was interrupted before it had a
+// result.
+class RunError : public Error {
  public:
   using Error::Error;
 };

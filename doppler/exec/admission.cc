@@ -13,14 +13,14 @@
 namespace doppler::exec {
 
 Admission::Admission(const cost::Problem& problem, const schedule::Placement& placement,
-                     const TransferPlan& wiring, const StartOrder& order)
-    : wiring_(wiring) {
+                     const TransferPlan& plan, const StartOrder& order)
+    : plan_(plan) {
   const std::size_t devices = problem.device_count();
   capacity_.resize(devices);
   at_start_.assign(devices, 0.0);
   std::vector<double> total(devices, 0.0);
   for (std::size_t d = 0; d < devices; ++d) capacity_[d] = problem.capacity_bytes(DeviceId::of(d));
-  for (const Copy& copy : wiring.copies()) {
+  for (const Copy& copy : plan.copies()) {
     bytes_.push_back(copy.bytes);
     total[copy.device.index()] += copy.bytes;
     if (copy.from_start) at_start_[copy.device.index()] += copy.bytes;
@@ -35,12 +35,12 @@ Admission::Admission(const cost::Problem& problem, const schedule::Placement& pl
   };
   for (std::size_t v = 0; v < problem.node_count(); ++v) {
     double bytes = 0.0;
-    for (const CopyIndex copy : wiring.results(NodeId::of(v))) bytes += bytes_[copy];
+    for (const CopyIndex copy : plan.results(NodeId::of(v))) bytes += bytes_[copy];
     node_start_.push_back(add(placement.device[v], order.node_rank[v], bytes));
   }
-  std::vector<std::uint32_t> bringing(wiring.copies().size(), 0xffffffffu);
-  for (std::size_t i = 0; i < wiring.transfers().size(); ++i) {
-    const Transfer& transfer = wiring.transfers()[i];
+  std::vector<std::uint32_t> bringing(plan.copies().size(), 0xffffffffu);
+  for (std::size_t i = 0; i < plan.transfers().size(); ++i) {
+    const Transfer& transfer = plan.transfers()[i];
     std::uint32_t& start = bringing[transfer.target];
     const std::uint32_t rank = order.transfer_rank[i];
     if (start == 0xffffffffu) {
@@ -106,37 +106,38 @@ void Admission::allocate(Start& start) {
 
 namespace {
 
-// Node after node in topological order; what a node needs comes just before it.
+// The order that runs node after node, as the graph sorts them, each transfer just before the first
+// node that needs it.
 class Sequence {
  public:
-  Sequence(const cost::Problem& problem, const TransferPlan& wiring)
+  Sequence(const cost::Problem& problem, const TransferPlan& plan)
       : problem_(problem),
-        wiring_(wiring),
+        plan_(plan),
         order_{std::vector<std::uint32_t>(problem.node_count()),
-               std::vector<std::uint32_t>(wiring.transfers().size())},
-        present_(wiring.copies().size(), 0),
+               std::vector<std::uint32_t>(plan.transfers().size())},
+        present_(plan.copies().size(), 0),
         used_(problem.device_count(), 0.0) {
-    for (const Copy& copy : wiring.copies()) uses_left_.push_back(copy.uses);
+    for (const Copy& copy : plan.copies()) uses_left_.push_back(copy.uses);
     for (std::size_t c = 0; c < present_.size(); ++c) {
-      if (wiring.copies()[c].from_start) allocate(static_cast<CopyIndex>(c));
+      if (plan.copies()[c].from_start) allocate(static_cast<CopyIndex>(c));
     }
     std::vector<std::vector<TransferIndex>> needed(problem.node_count());
-    std::vector<TransferIndex> last;  // updates that no node waits for
-    for (std::size_t i = 0; i < wiring.transfers().size(); ++i) {
+    std::vector<TransferIndex> last;  // new values of parameters that no node waits for
+    for (std::size_t i = 0; i < plan.transfers().size(); ++i) {
       const auto index = static_cast<TransferIndex>(i);
-      if (wiring.waiting(index).empty()) last.push_back(index);
-      for (const NodeId node : wiring.waiting(index)) needed[node.index()].push_back(index);
+      if (plan.waiting(index).empty()) last.push_back(index);
+      for (const NodeId node : plan.waiting(index)) needed[node.index()].push_back(index);
     }
-    std::vector<std::uint8_t> moved(wiring.transfers().size(), 0);
+    std::vector<std::uint8_t> moved(plan.transfers().size(), 0);
     for (const NodeId node : problem.graph().topological_order()) {
       for (const TransferIndex index : needed[node.index()]) {
         if (!std::exchange(moved[index], 1)) move(index);
       }
       order_.node_rank[node.index()] = next_++;
-      for (const CopyIndex copy : wiring.results(node)) allocate(copy);
-      for (const CopyIndex copy : wiring.distinct_operands(node)) use(copy);
-      for (const CopyIndex copy : wiring.results(node)) {
-        if (wiring.copies()[copy].uses == 0) release(copy);
+      for (const CopyIndex copy : plan.results(node)) allocate(copy);
+      for (const CopyIndex copy : plan.distinct_operands(node)) use(copy);
+      for (const CopyIndex copy : plan.results(node)) {
+        if (plan.copies()[copy].uses == 0) release(copy);
       }
     }
     for (const TransferIndex index : last) move(index);
@@ -148,12 +149,12 @@ class Sequence {
  private:
   void move(TransferIndex index) {
     order_.transfer_rank[index] = next_++;
-    allocate(wiring_.transfers()[index].target);
-    use(wiring_.transfers()[index].source);
+    allocate(plan_.transfers()[index].target);
+    use(plan_.transfers()[index].source);
   }
   void allocate(CopyIndex index) {
     if (std::exchange(present_[index], 1)) return;
-    const Copy& copy = wiring_.copies()[index];
+    const Copy& copy = plan_.copies()[index];
     double& used = used_[copy.device.index()];
     used += copy.bytes;
     fits_ &= used <= problem_.capacity_bytes(copy.device);
@@ -162,12 +163,12 @@ class Sequence {
     if (--uses_left_[index] == 0) release(index);
   }
   void release(CopyIndex index) {
-    const Copy& copy = wiring_.copies()[index];
+    const Copy& copy = plan_.copies()[index];
     if (!copy.kept) used_[copy.device.index()] -= copy.bytes;
   }
 
   const cost::Problem& problem_;
-  const TransferPlan& wiring_;
+  const TransferPlan& plan_;
   StartOrder order_;
   std::vector<std::uint8_t> present_;     // by copy
   std::vector<std::uint32_t> uses_left_;  // by copy
@@ -179,21 +180,21 @@ class Sequence {
 }  // namespace
 
 StartOrder find_start_order(const cost::Problem& problem, const schedule::Placement& placement,
-                            const TransferPlan& wiring, schedule::Mode mode) {
+                            const TransferPlan& plan, schedule::Mode mode) {
   const DispatchQueue::Rules rules{.mode = mode};
-  const DurationModel pace(problem);
-  DispatchQueue core(problem, placement, wiring, rules);
+  const DurationModel durations(problem);
+  DispatchQueue unlimited(problem, placement, plan, rules);
   StartOrder order;
   const schedule::Timeline timeline =
-      run_virtually(problem, placement, wiring, core, pace, 0, &order);
+      run_virtually(problem, placement, plan, unlimited, durations, 0, &order);
   try {
-    DispatchQueue limited(problem, placement, wiring, rules, &order);
-    run_virtually(problem, placement, wiring, limited, pace, 0);
+    DispatchQueue limited(problem, placement, plan, rules, &order);
+    run_virtually(problem, placement, plan, limited, durations, 0);
     return order;
-  } catch (const InfeasibleError&) {  // not in this order
+  } catch (const InfeasibleError&) {  // it does not fit in this order
   }
   if (mode == schedule::Mode::kWorkConserving) {
-    Sequence one_by_one(problem, wiring);
+    Sequence one_by_one(problem, plan);
     if (one_by_one.fits()) return std::move(one_by_one).release();
   }
   schedule::MemoryMeter meter(problem);

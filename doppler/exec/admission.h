@@ -1,11 +1,11 @@
-// Whether a start leaves enough memory, so that a run can neither exceed a device's capacity nor
-// come to a halt for want of memory.
+// Decides whether a start leaves enough memory, so that a run never exceeds a device's capacity and
+// never gets stuck because memory is short.
 //
-// There is an order of all starts in which everything fits (StartOrder): each start in turn, what
-// is no longer used freed in between. A start out of that order is admitted only if everything that
-// comes before it in the order and has not started could also be allocated, even if nothing were
-// freed. So the first start in the order that is still to come always finds its memory once those
-// before it have ended, and some start can always go on. (Reservation as in the banker's algorithm
+// A StartOrder is an order of all starts in which everything fits if each start waits for its turn
+// and copies that are no longer used are freed in between. A start out of that order is admitted
+// only if everything before it in the order that has not started could also be allocated, even if
+// nothing were freed. So the first start of the order that is still to come always finds its memory
+// once those before it have ended, and some start can always go on. (This is the banker's algorithm
 // of Dijkstra, 1965, with one known safe sequence.)
 #pragma once
 
@@ -20,25 +20,31 @@
 
 namespace doppler::exec {
 
-// Nodes and transfers by rank, in an order in which their starts fit into memory.
+// An order of the starts of all nodes and transfers; a lower rank starts earlier.
 struct StartOrder {
   std::vector<std::uint32_t> node_rank;      // by node
   std::vector<std::uint32_t> transfer_rank;  // by transfer
 };
 
+// Keeps count of the memory in use during a run. Not thread safe.
 class Admission {
  public:
+  // The plan must outlive this. REQUIRES: everything fits in the given order.
   Admission(const cost::Problem& problem, const schedule::Placement& placement,
-            const TransferPlan& wiring, const StartOrder& order);
+            const TransferPlan& plan, const StartOrder& order);
 
+  // Starts a run: only what is there before it is allocated.
   void begin();
+  // Returns whether the node or transfer may start now.
   bool admits(NodeId node) const { return admits_start(starts_[node_start_[node.index()]]); }
   bool admits(TransferIndex transfer) const {
     return admits_start(starts_[transfer_start_[transfer]]);
   }
+  // Allocates what the node or transfer brings. REQUIRES: it is admitted.
   void start(NodeId node) { allocate(starts_[node_start_[node.index()]]); }
   void start(TransferIndex transfer) { allocate(starts_[transfer_start_[transfer]]); }
-  void release(CopyIndex copy) { used_[wiring_.copies()[copy].device.index()] -= bytes_[copy]; }
+  // Frees a copy whose last use has ended.
+  void release(CopyIndex copy) { used_[plan_.copies()[copy].device.index()] -= bytes_[copy]; }
 
   double used_bytes(DeviceId device) const { return used_[device.index()]; }
 
@@ -49,8 +55,8 @@ class Admission {
     std::uint32_t device;
     std::uint32_t rank;
     double bytes;
-    bool tight;                  // the device may run out
-    std::uint32_t position = 0;  // in the device's order
+    bool tight;                  // the device cannot hold everything that the run brings to it
+    std::uint32_t position = 0;  // in the device's part of the order
     bool started = false;
   };
 
@@ -58,27 +64,26 @@ class Admission {
   void allocate(Start& start);
   double pending_before(const Start& start) const;
 
-  const TransferPlan& wiring_;
-  std::vector<double> bytes_;  // by copy
-  std::vector<double> capacity_, used_, at_start_;
+  const TransferPlan& plan_;
+  std::vector<double> bytes_;                       // by copy
+  std::vector<double> capacity_, used_, at_start_;  // bytes by device
   std::vector<Start> starts_;
   std::vector<std::uint32_t> node_start_, transfer_start_;  // positions in starts_
-  // By device: starts in its order, a Fenwick tree of what they are still to allocate, and the
-  // first that is to come.
+  // By device: its starts in order, Fenwick trees of the bytes that they allocate in all and have
+  // still to allocate, and the position of the first that is to come.
   std::vector<std::vector<std::uint32_t>> order_;
   std::vector<std::vector<double>> all_pending_, pending_;
   std::vector<std::size_t> first_;
 };
 
-// An order of all starts in which a placement fits into memory: what admission.h relies on.
-
-// The order of a run with the problem's costs, if that fits; else, where levels do not forbid it,
-// node after node, each transfer just before the first node that needs it. Throws InfeasibleError
-// that names the device and its largest tensors where neither fits: the run is refused before it
-// starts. Stricter than the memory rule of docs/semantics.md in one point: operands and results of
-// a node that takes no time are there together.
+// Returns an order of all starts in which the placement fits into memory: that of a run with the
+// problem's costs or, if that does not fit and the mode is not synchronous, node after node with
+// each transfer just before the first node that needs it. Throws InfeasibleError, naming the device
+// and its largest tensors, if neither fits, so that the run is refused before it starts. Stricter
+// than the memory rule of docs/semantics.md in one point: operands and results of a node that takes
+// no time are in memory together.
 StartOrder find_start_order(const cost::Problem& problem, const schedule::Placement& placement,
-                            const TransferPlan& wiring,
+                            const TransferPlan& plan,
                             schedule::Mode mode = schedule::Mode::kWorkConserving);
 
 }  // namespace doppler::exec

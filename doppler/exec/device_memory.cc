@@ -10,10 +10,11 @@
 #include "doppler/kernel/cpu/contract_plan.h"
 
 namespace doppler::exec {
-
 namespace {
 
-// Asking whether there is more takes some microseconds, so small buffers go without.
+using graph::TensorRole;
+
+// Asking whether kernels still find memory takes some microseconds, so smaller buffers go without.
 constexpr double kMuchBytes = 1e6;
 
 double bytes_of(std::size_t elements) {
@@ -46,8 +47,6 @@ void Arena::release(Buffer buffer, std::size_t elements) {
   if (buffer) idle_[elements].push_back(std::move(buffer));
 }
 
-using graph::TensorRole;
-
 DeviceMemory::DeviceMemory(std::shared_ptr<const cost::Problem> whole,
                            std::vector<std::size_t> elements, bool backed_up)
     : whole_(std::move(whole)), elements_(std::move(elements)), backed_up_(backed_up) {
@@ -57,17 +56,18 @@ DeviceMemory::DeviceMemory(std::shared_ptr<const cost::Problem> whole,
 }
 
 TensorId DeviceMemory::whole_tensor(CopyIndex copy) const {
-  const TensorId tensor = wiring_->copies()[copy].tensor;
+  const TensorId tensor = plan_->copies()[copy].tensor;
   return tensors_.empty() ? tensor : tensors_[tensor.index()];
 }
 
-// Inputs and parameters stay for the next run; results that were moved into the rest of one do not.
+// Inputs and parameters stay for the next run. Results that were moved into the remaining work of a
+// run, where they are inputs, do not.
 bool DeviceMemory::stays(CopyIndex copy) const {
-  return wiring_->copies()[copy].from_start &&
+  return plan_->copies()[copy].from_start &&
          whole_->graph().role(whole_tensor(copy)) != TensorRole::kValue;
 }
 
-void DeviceMemory::arrange(const TransferPlan& wiring, std::span<const TensorId> tensors,
+void DeviceMemory::arrange(const TransferPlan& plan, std::span<const TensorId> tensors,
                            const Values& elsewhere) {
   struct Held {
     DeviceId device;
@@ -77,22 +77,22 @@ void DeviceMemory::arrange(const TransferPlan& wiring, std::span<const TensorId>
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
     if (!buffers_[c]) continue;
     const auto copy = static_cast<CopyIndex>(c);
-    const DeviceId device = wiring_->copies()[c].device;
+    const DeviceId device = plan_->copies()[c].device;
     if (there_[c]) {
       held[whole_tensor(copy)].push_back({device, std::move(buffers_[c])});
     } else {
       arenas_[device.index()].release(std::move(buffers_[c]), elements(copy));
     }
   }
-  wiring_ = &wiring;
+  plan_ = &plan;
   tensors_.assign(tensors.begin(), tensors.end());
   renewed_ = false;
-  const std::size_t copies = wiring.copies().size();
+  const std::size_t copies = plan.copies().size();
   there_.assign(copies, 0);
   buffers_.clear();
   renewals_.clear();
   if (elements_.empty()) {
-    for (std::size_t c = 0; c < copies; ++c) there_[c] = wiring.copies()[c].from_start;
+    for (std::size_t c = 0; c < copies; ++c) there_[c] = plan.copies()[c].from_start;
     return;
   }
   buffers_.resize(copies);
@@ -101,11 +101,11 @@ void DeviceMemory::arrange(const TransferPlan& wiring, std::span<const TensorId>
   for (const auto& [tensor, places] : held) source[tensor] = places.front().buffer.get();
   for (std::size_t c = 0; c < copies; ++c) {
     const auto copy = static_cast<CopyIndex>(c);
-    if (!wiring.copies()[c].from_start) continue;
+    if (!plan.copies()[c].from_start) continue;
     const auto found = held.find(whole_tensor(copy));
     if (found != held.end()) {
       for (Held& place : found->second) {
-        if (place.device == wiring.copies()[c].device) buffers_[c] = std::move(place.buffer);
+        if (place.device == plan.copies()[c].device) buffers_[c] = std::move(place.buffer);
       }
     }
     there_[c] = buffers_[c] != nullptr;
@@ -136,14 +136,14 @@ void DeviceMemory::find_renewals() {
   std::map<std::pair<TensorId, DeviceId>, CopyIndex> parameters;
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
     const auto copy = static_cast<CopyIndex>(c);
-    if (!wiring_->copies()[c].from_start) continue;
-    parameters.emplace(std::pair(whole_tensor(copy), wiring_->copies()[c].device), copy);
+    if (!plan_->copies()[c].from_start) continue;
+    parameters.emplace(std::pair(whole_tensor(copy), plan_->copies()[c].device), copy);
   }
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
     const auto copy = static_cast<CopyIndex>(c);
     const TensorId parameter = whole_->graph().updates(whole_tensor(copy));
     if (!parameter.valid()) continue;
-    const auto found = parameters.find(std::pair(parameter, wiring_->copies()[c].device));
+    const auto found = parameters.find(std::pair(parameter, plan_->copies()[c].device));
     if (found != parameters.end()) renewals_.emplace(copy, found->second);
   }
 }
@@ -168,7 +168,7 @@ void DeviceMemory::set(const Values& values) {
     if (there_[c] || values.contains(tensor) || backup_.contains(tensor)) continue;
     throw InputError(fmt::format("'{}' has no value", whole_->graph().tensor_name(tensor)));
   }
-  // All of them, also those that no copy of this wiring holds.
+  // The backup has all of them, also those that no copy of this plan holds.
   if (backed_up_) {
     for (const auto& [tensor, value] : values) {
       if (whole_->graph().role(tensor) != TensorRole::kValue) backup_[tensor] = value;
@@ -183,15 +183,14 @@ void DeviceMemory::set(const Values& values) {
 
 void DeviceMemory::provide(CopyIndex copy) {
   if (buffers_.empty() || buffers_[copy]) return;
-  buffers_[copy] = arenas_[wiring_->copies()[copy].device.index()].allocate(elements(copy));
+  buffers_[copy] = arenas_[plan_->copies()[copy].device.index()].allocate(elements(copy));
 }
 
 void DeviceMemory::release(CopyIndex copy) {
   if (stays(copy)) return;
   there_[copy] = 0;
   if (buffers_.empty()) return;
-  arenas_[wiring_->copies()[copy].device.index()].release(std::move(buffers_[copy]),
-                                                          elements(copy));
+  arenas_[plan_->copies()[copy].device.index()].release(std::move(buffers_[copy]), elements(copy));
 }
 
 void DeviceMemory::drop_results() {
@@ -208,7 +207,7 @@ void DeviceMemory::renew_parameters() {
 void DeviceMemory::require_inputs() const {
   for (std::size_t c = 0; c < there_.size(); ++c) {
     const auto copy = static_cast<CopyIndex>(c);
-    if (there_[c] || !wiring_->copies()[c].from_start) continue;
+    if (there_[c] || !plan_->copies()[c].from_start) continue;
     throw InputError(
         fmt::format("'{}' has no value", whole_->graph().tensor_name(whole_tensor(copy))));
   }
@@ -219,7 +218,7 @@ void DeviceMemory::forget() {
   there_.clear();
   renewals_.clear();
   tensors_.clear();
-  wiring_ = nullptr;
+  plan_ = nullptr;
 }
 
 void DeviceMemory::clear() {
@@ -228,7 +227,7 @@ void DeviceMemory::clear() {
 
 void DeviceMemory::lose(DeviceId device) {
   for (std::size_t c = 0; c < there_.size(); ++c) {
-    if (wiring_->copies()[c].device != device) continue;
+    if (plan_->copies()[c].device != device) continue;
     there_[c] = 0;
     if (!buffers_.empty()) buffers_[c].reset();
   }
@@ -239,7 +238,7 @@ std::vector<DeviceId> DeviceMemory::holders() const {
   std::vector<DeviceId> holders(whole_->tensor_count());
   for (std::size_t c = 0; c < there_.size(); ++c) {
     DeviceId& holder = holders[whole_tensor(static_cast<CopyIndex>(c)).index()];
-    if (there_[c] && !holder.valid()) holder = wiring_->copies()[c].device;
+    if (there_[c] && !holder.valid()) holder = plan_->copies()[c].device;
   }
   return holders;
 }

@@ -1,6 +1,5 @@
-// The memory of one device: buffers of float elements that are used again and again. Never holds
-// more than its capacity: what lies idle is given back where something else is needed. Not thread
-// safe.
+// The memories of devices: buffers (Arena) and the copies of tensors that lie in them
+// (DeviceMemory).
 #pragma once
 
 #include <cstddef>
@@ -16,17 +15,20 @@
 
 namespace doppler::exec {
 
+// Buffers of one device, which are used again and again. Holds no more than its capacity: idle
+// buffers are freed when other ones are needed. Not thread safe.
 class Arena {
  public:
   using Buffer = std::unique_ptr<float[]>;
 
-  // `threads`: how many run kernels at once, whose memory is left alone.
+  // `threads` run kernels at once, whose own memory is left alone.
   Arena(double capacity_bytes, std::size_t threads)
       : capacity_bytes_(capacity_bytes), threads_(threads) {}
 
-  // Uninitialised. The caller keeps count: what is in use must fit (admission.h). Throws
-  // std::bad_alloc where the machine has no more, or too little for kernels.
+  // Returns a buffer with undefined elements. Throws std::bad_alloc if the computer has no more
+  // memory, or too little for kernels. REQUIRES: what is in use fits (admission.h).
   Buffer allocate(std::size_t elements);
+  // Takes a buffer of that many elements back; a null one is ignored.
   void release(Buffer buffer, std::size_t elements);
 
  private:
@@ -36,52 +38,58 @@ class Arena {
   std::map<std::size_t, std::vector<Buffer>> idle_;  // by number of elements
 };
 
-// What lies in the memories of the devices: which copies of a wiring are there and, where values
-// are computed, their elements. Knows nothing of time. Not thread safe, except that threads may
-// read and write the elements of different copies.
-//
-// Tensors are known by their ids in the whole graph, also while only the rest of a run is wired.
-
+// Elements by tensor.
 using Values = graph::TensorValues<float>;
 
+// What lies in the memories of the devices: which copies of a transfer plan are there and, if
+// values are computed, their elements. Tensors are known by their ids in the whole graph, also
+// while a plan is for the remaining work of a run only. Not thread safe, except that threads may
+// read and write the elements of different copies.
 class DeviceMemory {
  public:
-  // `elements`, by tensor of the whole graph; empty where no values are computed. With `backed_up`
-  // inputs and parameters are also kept outside of the devices, as new values of parameters are.
+  // `elements` has the size of each tensor of the whole graph; it is empty if no values are
+  // computed. With `backed_up`, inputs, parameters and new parameter values are also kept outside
+  // of the devices.
   DeviceMemory(std::shared_ptr<const cost::Problem> whole, std::vector<std::size_t> elements,
                bool backed_up);
 
-  // From now on copies are those of this wiring, which must live on. What is there before a run and
-  // was somewhere comes along: in place where the device is the same. What no device has comes from
-  // `elsewhere` or the backup. `tensors` gives the ids in the whole graph; empty: the same.
-  void arrange(const TransferPlan& wiring, std::span<const TensorId> tensors,
+  // Makes the copies those of this plan, which must outlive its use here. Inputs and parameters
+  // that some device has are moved to where the plan wants them, or stay if they are there already;
+  // others come from `elsewhere` or from the backup. `tensors` has the ids in the whole graph; it
+  // is empty if they are the same. Throws std::bad_alloc.
+  void arrange(const TransferPlan& plan, std::span<const TensorId> tensors,
                const Values& elsewhere = {});
-  // Of inputs and parameters. Throws InputError for one that is there before a run and has no
-  // value, and for a wrong number of elements.
+  // Sets the values of inputs and parameters. Throws InputError for one that a run needs and that
+  // has no value, and for a wrong number of elements.
   void set(const Values& values);
 
-  // Null where there is none. provide() makes one, of undefined elements.
+  // Returns the elements of a copy; null if it has no buffer.
   float* data(CopyIndex copy) { return buffers_.empty() ? nullptr : buffers_[copy].get(); }
+  // Gives the copy a buffer of undefined elements unless it has one. Throws std::bad_alloc.
   void provide(CopyIndex copy);
   std::size_t elements(CopyIndex copy) const { return elements_[whole_tensor(copy).index()]; }
 
+  // Notes that a copy is there.
   void arrived(CopyIndex copy) { there_[copy] = 1; }
-  void release(CopyIndex copy);  // its last use has ended
-  void drop_results();           // before another run
-  void renew_parameters();       // after a run: new values take the places of the old
+  // Frees a copy whose last use has ended; inputs and parameters stay.
+  void release(CopyIndex copy);
+  // Frees all results, before another run.
+  void drop_results();
+  // Puts the new values of parameters in the places of the old, after a run.
+  void renew_parameters();
   // Throws InputError for an input or parameter that should be there and is not.
   void require_inputs() const;
-  // Nothing is wired any more, and nothing is there.
+  // Forgets the plan and everything that is there.
   void forget();
-  // Everything on the device is gone; on all devices.
+  // Forgets everything that is on the device, or on all devices.
   void lose(DeviceId device);
   void clear();
 
-  // A device that has the tensor, by tensor of the whole graph; invalid where none has.
+  // Returns a device that has the tensor, by tensor of the whole graph; invalid if none has it.
   std::vector<DeviceId> holders() const;
-  // Outputs of the graph and new values of parameters that are there.
+  // Returns the graph's outputs and the new parameter values that are there.
   Values results() const;
-  // Puts new values of parameters into the backup: what later runs start from where devices fail.
+  // Puts new parameter values into the backup, from which later runs start if devices fail.
   void back_up(const Values& results);
 
  private:
@@ -94,13 +102,13 @@ class DeviceMemory {
   std::vector<std::size_t> elements_;
   bool backed_up_;
   Values backup_;
-  const TransferPlan* wiring_ = nullptr;
-  std::vector<TensorId> tensors_;  // by tensor of the wiring; empty: the same
+  const TransferPlan* plan_ = nullptr;
+  std::vector<TensorId> tensors_;  // whole ids by tensor of the plan; empty if they are the same
   std::vector<Arena> arenas_;      // by device
   // By copy. Without values no copy has a buffer.
   std::vector<Arena::Buffer> buffers_;
   std::vector<std::uint8_t> there_;
-  // New values and the parameters whose places they take, on every device that has both.
+  // New parameter values and the parameters whose places they take, on every device with both.
   std::map<CopyIndex, CopyIndex> renewals_;
   bool renewed_ = false;
 };

@@ -13,16 +13,16 @@ namespace doppler::exec {
 using schedule::Choice;
 
 DispatchQueue::DispatchQueue(const cost::Problem& problem, const schedule::Placement& placement,
-                             const TransferPlan& wiring, Rules rules, const StartOrder* order)
-    : problem_(problem), placement_(placement), wiring_(wiring), rules_(rules) {
+                             const TransferPlan& plan, Rules rules, const StartOrder* order)
+    : problem_(problem), placement_(placement), plan_(plan), rules_(rules) {
   if (rules.mode == schedule::Mode::kSynchronous) find_levels();
-  if (order) admission_.emplace(problem, placement, wiring, *order);
+  if (order) admission_.emplace(problem, placement, plan, *order);
   const std::size_t devices = problem.device_count();
   ready_.resize(devices);
   is_touched_.assign(devices, 0);
   channel_use_.assign(problem.channel_count(), 0);
 
-  const auto transfers = wiring.transfers();
+  const auto transfers = plan.transfers();
   lane_of_.resize(transfers.size());
   std::vector<std::uint32_t> lane_between(devices * devices, 0xffffffffu);
   for (std::size_t i = 0; i < transfers.size(); ++i) {
@@ -55,7 +55,7 @@ void DispatchQueue::begin(std::uint64_t seed) {
   rng_ = Rng(seed);
   if (admission_) admission_->begin();
   const std::size_t nodes = problem_.node_count();
-  left_ = nodes + wiring_.transfers().size();
+  left_ = nodes + plan_.transfers().size();
   missing_.resize(nodes);
   for (auto& queue : ready_) queue.clear();
   for (Lane& lane : lanes_) lane.waiting.clear();
@@ -64,10 +64,10 @@ void DispatchQueue::begin(std::uint64_t seed) {
   std::fill(channel_use_.begin(), channel_use_.end(), 0);
   forget_touched();
   released_.clear();
-  uses_left_.resize(wiring_.copies().size());
-  for (std::size_t c = 0; c < uses_left_.size(); ++c) uses_left_[c] = wiring_.copies()[c].uses;
+  uses_left_.resize(plan_.copies().size());
+  for (std::size_t c = 0; c < uses_left_.size(); ++c) uses_left_[c] = plan_.copies()[c].uses;
   for (std::size_t v = 0; v < nodes; ++v) {
-    missing_[v] = wiring_.awaited(NodeId::of(v)) + 1;
+    missing_[v] = plan_.awaited(NodeId::of(v)) + 1;
     arrive(NodeId::of(v), 0.0);
   }
   for (const TensorId tensor : problem_.homed()) publish(tensor, 0.0);
@@ -87,13 +87,14 @@ void DispatchQueue::find_levels() {
   level_nodes_ = Csr<NodeId>::build(levels.depth(), [&](const auto& visit) {
     for (std::size_t v = 0; v < level.size(); ++v) visit(level[v], NodeId::of(v));
   });
-  // With the first level that needs it; a new value of a parameter as soon as it is there.
+  // A transfer belongs to the first level that needs it; that of a new parameter value to the level
+  // after its producer's.
   level_transfers_ = Csr<TransferIndex>::build(levels.depth() + 1, [&](const auto& visit) {
-    for (std::size_t i = 0; i < wiring_.transfers().size(); ++i) {
+    for (std::size_t i = 0; i < plan_.transfers().size(); ++i) {
       const auto index = static_cast<TransferIndex>(i);
-      const Transfer& transfer = wiring_.transfers()[i];
+      const Transfer& transfer = plan_.transfers()[i];
       std::size_t first = levels.depth();
-      for (const NodeId node : wiring_.waiting(index)) first = std::min(first, level[node.index()]);
+      for (const NodeId node : plan_.waiting(index)) first = std::min(first, level[node.index()]);
       for (const NodeId reader : problem_.update_readers(transfer.tensor)) {
         if (placement_.device[reader.index()] != transfer.to) continue;
         first = level[problem_.graph().producer(transfer.tensor).index()] + 1;
@@ -178,38 +179,38 @@ void DispatchQueue::make_ready(NodeId node, double now) {
 
 void DispatchQueue::make_startable(TransferIndex transfer, double now) {
   const std::uint32_t lane = lane_of_[transfer];
-  const double key = rules_.choice == Choice::kFifo ? -now : wiring_.transfers()[transfer].priority;
+  const double key = rules_.choice == Choice::kFifo ? -now : plan_.transfers()[transfer].priority;
   put(lanes_[lane].waiting, {key, transfer_rank_[transfer]});
   if (lane_is_busy_[lane]) return;
   lane_is_busy_[lane] = 1;
   busy_lanes_.push_back(lane);
 }
 
-// In synchronous runs whatever a phase starts has all that it needs.
+// Does not make nodes of synchronous runs ready: phases do, when everything is there.
 void DispatchQueue::arrive(NodeId node, double now) {
   if (--missing_[node.index()] > 0 || rules_.mode == schedule::Mode::kSynchronous) return;
   make_ready(node, now);
 }
 
 void DispatchQueue::publish(TensorId tensor, double now) {
-  for (const NodeId node : wiring_.waiting_at_origin(tensor)) arrive(node, now);
+  for (const NodeId node : plan_.waiting_at_origin(tensor)) arrive(node, now);
   if (rules_.mode == schedule::Mode::kSynchronous) return;
-  for (const TransferIndex transfer : wiring_.transfers_of(tensor)) make_startable(transfer, now);
+  for (const TransferIndex transfer : plan_.transfers_of(tensor)) make_startable(transfer, now);
 }
 
 void DispatchQueue::use_ended(CopyIndex copy) {
-  if (--uses_left_[copy] > 0 || wiring_.copies()[copy].kept) return;
+  if (--uses_left_[copy] > 0 || plan_.copies()[copy].kept) return;
   released_.push_back(copy);
   if (!admission_) return;
   admission_->release(copy);
-  touch(wiring_.copies()[copy].device);
+  touch(plan_.copies()[copy].device);
 }
 
 void DispatchQueue::node_ended(NodeId node, double now) {
   touch(placement_.device[node.index()]);
-  for (const CopyIndex copy : wiring_.distinct_operands(node)) use_ended(copy);
-  for (const CopyIndex copy : wiring_.results(node)) {
-    const Copy& made = wiring_.copies()[copy];
+  for (const CopyIndex copy : plan_.distinct_operands(node)) use_ended(copy);
+  for (const CopyIndex copy : plan_.results(node)) {
+    const Copy& made = plan_.copies()[copy];
     if (made.uses == 0 && !made.kept) {  // a result that nobody uses ends with its producer
       uses_left_[copy] = 1;
       use_ended(copy);
@@ -221,8 +222,8 @@ void DispatchQueue::node_ended(NodeId node, double now) {
 
 void DispatchQueue::transfer_ended(TransferIndex index, double now) {
   for (const ChannelId channel : lanes_[lane_of_[index]].route) --channel_use_[channel.index()];
-  use_ended(wiring_.transfers()[index].source);
-  for (const NodeId node : wiring_.waiting(index)) arrive(node, now);
+  use_ended(plan_.transfers()[index].source);
+  for (const NodeId node : plan_.waiting(index)) arrive(node, now);
   item_ended(now);
 }
 
@@ -255,7 +256,7 @@ std::optional<TransferIndex> DispatchQueue::start_transfer() {
   };
   Lane* chosen = nullptr;
   std::size_t position = 0;
-  std::uint32_t seen = 0;  // of which a random run takes each with the same chance
+  std::uint32_t seen = 0;  // transfers so far, each of which a random run takes with equal chance
   for (std::size_t i = 0; i < busy_lanes_.size();) {
     Lane& lane = lanes_[busy_lanes_[i]];
     if (lane.waiting.empty()) {

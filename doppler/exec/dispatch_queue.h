@@ -1,11 +1,12 @@
-// What may start next in a work-conserving run (docs/semantics.md). Knows neither clocks nor
-// threads: it is told when nodes and transfers end and is asked what starts, so that the same code
-// decides in every engine. Not thread safe: threads that share it take turns.
+// The queue of nodes and transfers that are ready, which decides what starts next in a
+// work-conserving run (docs/semantics.md). It knows neither clocks nor threads: it is told when
+// nodes and transfers end and is asked what starts, so that the same code decides in every engine.
+// Not thread safe: threads that share a queue take turns.
 //
-// A device takes the best of its ready nodes; a transfer starts once a unit of every channel of its
-// route is free. Starts that would take more memory than there is wait (admission.h). In
-// synchronous runs nothing of a level starts before everything of the levels before it has ended,
-// and its nodes only after its transfers.
+// A device takes the best of its ready nodes. A transfer starts once a unit of every channel of its
+// route is free. Starts for which memory is short wait (admission.h). In synchronous runs nothing
+// of a level starts before everything of the levels before it has ended, and nodes of a level start
+// after all transfers of it have ended.
 #pragma once
 
 #include <cstdint>
@@ -28,36 +29,39 @@ class DispatchQueue {
     schedule::Mode mode = schedule::Mode::kWorkConserving;
   };
 
-  // All must outlive the core. Without `order` memory is not limited. Throws ParameterError for
-  // synchronous runs with free links, whose transfers have no levels.
+  // All arguments must outlive the queue. Without `order` memory is not limited. Throws
+  // ParameterError for synchronous runs with free links, whose transfers have no levels.
   DispatchQueue(const cost::Problem& problem, const schedule::Placement& placement,
-                const TransferPlan& wiring, Rules rules, const StartOrder* order = nullptr);
+                const TransferPlan& plan, Rules rules, const StartOrder* order = nullptr);
 
   const Rules& rules() const { return rules_; }
 
-  // Starts a run: what needs nothing is ready. Forgets the last one, finished or not.
+  // Starts a run, in which nodes that wait for nothing are ready. Forgets the last run, finished or
+  // not. `seed` decides random choices.
   void begin(std::uint64_t seed);
 
+  // Notes that a node or transfer has ended at the time `now`, which matters to kFifo only.
   void node_ended(NodeId node, double now);
   void transfer_ended(TransferIndex transfer, double now);
 
-  // The node that the device is to run now; invalid where nothing is ready or fits. REQUIRES: the
-  // device is idle.
+  // Starts the node that the device is to run now and returns it; invalid if none is ready or fits
+  // into memory. REQUIRES: the device is idle.
   NodeId start_node(DeviceId device);
-  // The transfer that is to start now, the best of those whose route is free.
+  // Starts the best transfer whose route is free and returns it; nothing if there is none.
   std::optional<TransferIndex> start_transfer();
 
-  // Nodes that have not ended and transfers that have not: nothing is left when a run is over.
+  // Returns how many nodes and transfers have not ended; 0 when the run is over.
   std::size_t left() const { return left_; }
   bool has_waiting_transfers() const { return !busy_lanes_.empty(); }
-  // Whether a waiting transfer's route is free; memory may still forbid it.
+  // Returns whether the route of a waiting transfer is free; memory may still be short.
   bool may_start_transfer() const;
   bool is_ready(DeviceId device) const { return !ready_[device.index()].empty(); }
 
-  // Devices that may start something since the last call of forget_touched(), each once.
+  // Returns the devices that may have become able to start a node since forget_touched() was last
+  // called, each once.
   std::span<const DeviceId> touched() const { return touched_; }
   void forget_touched();
-  // Copies whose last use has ended since the last call of forget_released().
+  // Returns the copies whose last use has ended since forget_released() was last called.
   std::span<const CopyIndex> released() const { return released_; }
   void forget_released() { released_.clear(); }
 
@@ -66,17 +70,18 @@ class DispatchQueue {
     double key;  // larger goes first
     std::uint32_t id;
   };
-  // Heap order: the last is worse. Ties go to the lower id.
+  // Compares for a heap whose best entry is first. Ties go to the lower id.
   static bool worse(const Entry& a, const Entry& b) {
     return a.key != b.key ? a.key < b.key : a.id > b.id;
   }
-  struct Lane {  // transfers that wait to go from one device to another
+  // The transfers that wait to go from one device to another.
+  struct Lane {
     std::vector<Entry> waiting = {};
     std::span<const ChannelId> route = {};
   };
 
   void find_levels();
-  // Goes on to the next part of a synchronous run that has anything in it.
+  // Goes on to the next phase of a synchronous run that has anything in it.
   void next_phase(double now);
   void make_ready(NodeId node, double now);
   void make_startable(TransferIndex transfer, double now);
@@ -86,7 +91,7 @@ class DispatchQueue {
   void use_ended(CopyIndex copy);
   void touch(DeviceId device);
   void put(std::vector<Entry>& queue, Entry entry) const;
-  // The position of the best entry that `fits`, or of any such in random runs.
+  // Returns the position of the best entry that `fits`, or of a random one in random runs.
   template <class Fits>
   std::optional<std::size_t> best(const std::vector<Entry>& queue, const Fits& fits);
   std::uint32_t remove(std::vector<Entry>& queue, std::size_t position) const;
@@ -94,7 +99,7 @@ class DispatchQueue {
 
   const cost::Problem& problem_;
   const schedule::Placement& placement_;
-  const TransferPlan& wiring_;
+  const TransferPlan& plan_;
   Rules rules_;
   std::optional<Admission> admission_;
   Rng rng_{0};
@@ -105,22 +110,22 @@ class DispatchQueue {
   std::vector<Lane> lanes_;                   // those that have transfers
   std::vector<std::uint32_t> lane_of_;        // by transfer
   std::vector<std::uint32_t> transfer_rank_;  // by transfer: order of ties
-  std::vector<std::uint32_t> busy_lanes_;     // with something waiting
+  std::vector<std::uint32_t> busy_lanes_;     // lanes with something waiting
   std::vector<std::uint8_t> lane_is_busy_;
-  std::vector<std::uint32_t> channel_use_;  // units held
-  std::vector<TransferIndex> by_rank_;
-  std::vector<std::size_t> fitting_;  // scratch of best()
+  std::vector<std::uint32_t> channel_use_;  // by channel: units that transfers hold
+  std::vector<TransferIndex> by_rank_;      // the inverse of transfer_rank_
+  std::vector<std::size_t> fitting_;        // scratch of best()
   std::vector<DeviceId> touched_;
   std::vector<std::uint8_t> is_touched_;
   std::vector<CopyIndex> released_;
   std::size_t left_ = 0;
 
-  // Synchronous runs: phase 2l moves what level l needs and new values of parameters from the level
-  // before, phase 2l + 1 runs its nodes; one phase more moves the last new values.
+  // Synchronous runs: phase 2l moves what level l needs and the new parameter values that the level
+  // before it made, phase 2l + 1 runs its nodes. One more phase moves the last new values.
   Csr<NodeId> level_nodes_;
   Csr<TransferIndex> level_transfers_;
-  std::size_t phase_ = 0;       // the next
-  std::size_t phase_left_ = 0;  // nodes or transfers of the one at hand
+  std::size_t phase_ = 0;       // the next phase
+  std::size_t phase_left_ = 0;  // nodes or transfers of the current phase that have not ended
 };
 
 }  // namespace doppler::exec

@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <sys/prctl.h>
 #include <cmath>
-#include <thread>
 
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
 
 namespace doppler::exec {
-
 namespace {
 
 void check_factor(const std::string& what, double factor) {
@@ -23,12 +20,12 @@ void check_factor(const std::string& what, double factor) {
 
 }  // namespace
 
-DurationModel::DurationModel(const cost::Problem& problem, const MachineSkew& deviation)
+DurationModel::DurationModel(const cost::Problem& problem, const MachineSkew& skew)
     : problem_(&problem),
       op_factor_(problem.graph().op_kinds().size(), 1.0),
       device_factor_(problem.device_count(), 1.0),
-      contention_(deviation.contention),
-      jitter_(deviation.jitter) {
+      contention_(skew.contention),
+      jitter_(skew.jitter) {
   if (!(jitter_ >= 0.0) || !std::isfinite(jitter_)) {
     throw ParameterError(fmt::format("a jitter of {} is not a number from 0", jitter_));
   }
@@ -36,7 +33,7 @@ DurationModel::DurationModel(const cost::Problem& problem, const MachineSkew& de
     throw ParameterError(fmt::format("a contention of {} is not a number from 0", contention_));
   }
   const auto kinds = problem.graph().op_kinds();
-  for (const auto& [kind, factor] : deviation.op_factors) {
+  for (const auto& [kind, factor] : skew.op_factors) {
     check_factor(kind, factor);
     // A kind that this graph does not have changes nothing: tables are written for many graphs.
     for (std::size_t k = 0; k < kinds.size(); ++k) {
@@ -49,14 +46,14 @@ DurationModel::DurationModel(const cost::Problem& problem, const MachineSkew& de
     }
     throw ParameterError(fmt::format("there is no device '{}'", name));
   };
-  for (const auto& [name, factor] : deviation.device_factors) {
+  for (const auto& [name, factor] : skew.device_factors) {
     check_factor(name, factor);
     device_factor_[device_named(name)] = factor;
   }
-  if (!deviation.link_factors.empty()) {
+  if (!skew.link_factors.empty()) {
     link_factor_.assign(problem.device_count() * problem.device_count(), 1.0);
   }
-  for (const auto& [link, factor] : deviation.link_factors) {
+  for (const auto& [link, factor] : skew.link_factors) {
     check_factor(link, factor);
     const std::size_t arrow = link.find('>');
     if (arrow == std::string::npos) {
@@ -85,45 +82,6 @@ double DurationModel::transfer_time(const Transfer& transfer, std::uint32_t othe
   }
   return time * jitter_factor(
                     run, (std::uint64_t{transfer.tensor.value()} + 1) << 32 | transfer.to.value());
-}
-
-namespace {
-
-// Waking a sleeping core takes up to some 0.1 ms on virtual machines; a gap of a millisecond hardly
-// notices.
-constexpr std::chrono::microseconds kWatchTime(1000);
-
-void pause_briefly() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#else
-  std::this_thread::yield();
-#endif
-}
-
-}  // namespace
-
-void make_timers_precise() {
-  prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-}
-
-void watch(const std::atomic<std::uint32_t>& bell, std::uint32_t heard) {
-  const Clock::time_point end = Clock::now() + kWatchTime;
-  do {
-    for (int i = 0; i < 32; ++i) {
-      if (bell.load(std::memory_order_acquire) != heard) return;
-      pause_briefly();
-    }
-  } while (Clock::now() < end);
-}
-
-void lock_soon(std::unique_lock<std::mutex>& lock) {
-  constexpr int kTries = 500;
-  for (int i = 0; i < kTries; ++i) {
-    if (lock.try_lock()) return;
-    pause_briefly();
-  }
-  lock.lock();
 }
 
 }  // namespace doppler::exec

@@ -15,7 +15,7 @@
 namespace doppler::exec {
 namespace {
 
-// By tensor. REQUIRES: every node has a kernel call that fits.
+// Returns the number of elements by tensor. REQUIRES: every node has a kernel call that fits.
 std::vector<std::size_t> element_counts(const graph::Graph& graph) {
   const graph::SerialRunner<float> runner(graph);
   std::vector<std::size_t> counts(graph.tensor_count(), 0);
@@ -26,6 +26,7 @@ std::vector<std::size_t> element_counts(const graph::Graph& graph) {
   return counts;
 }
 
+// Calls a function at the end of a scope.
 template <class Action>
 class Finally {
  public:
@@ -40,6 +41,13 @@ class Finally {
 
 }  // namespace
 
+Session::Session(RemainingWork remaining, schedule::Placement given,
+                 std::shared_ptr<const Backend> on, DispatchQueue::Rules rules)
+    : PreparedPlacement(std::move(remaining.problem), std::move(given), rules),
+      backend(std::move(on)),
+      nodes(std::move(remaining.nodes)),
+      tensors(std::move(remaining.tensors)) {}
+
 Engine::State::State(std::shared_ptr<const cost::Problem> problem, EngineOptions options)
     : problem_(std::move(problem)),
       options_(std::move(options)),
@@ -47,9 +55,9 @@ Engine::State::State(std::shared_ptr<const cost::Problem> problem, EngineOptions
       bells_(problem_->device_count()),
       devices_(problem_->device_count()),
       lost_(problem_->device_count(), 0),
-      store_(problem_,
-             options_.computes ? element_counts(problem_->graph()) : std::vector<std::size_t>(),
-             options_.replace != nullptr) {
+      memory_(problem_,
+              options_.computes ? element_counts(problem_->graph()) : std::vector<std::size_t>(),
+              options_.replace != nullptr) {
   if (!options_.computes && !is_paced()) {
     throw ParameterError("kernels of this machine's own devices always compute");
   }
@@ -95,7 +103,7 @@ void Engine::State::set(const Values& values) {
   DOPPLER_CHECK(session_ != nullptr);
   refuse_if_broken();
   complete_ = false;
-  store_.set(values);
+  memory_.set(values);
 }
 
 schedule::Timeline Engine::State::run(std::uint64_t seed) {
@@ -108,8 +116,8 @@ schedule::Timeline Engine::State::run(std::uint64_t seed) {
   }
   refuse_lost_devices(session_->placement);
   complete_ = false;
-  store_.drop_results();
-  store_.require_inputs();
+  memory_.drop_results();
+  memory_.require_inputs();
   migrated_results_.reset();
   saved_.assign(problem_->tensor_count(), 0);
   ended_nodes_.assign(problem_->node_count(), 0);
@@ -123,22 +131,22 @@ schedule::Timeline Engine::State::run(std::uint64_t seed) {
                .priority = session_->placement.priority,
                .nodes = std::vector<schedule::NodeRun>(problem_->node_count()),
                .transfers = {}};
-  timeline_.transfers.reserve(session_->wiring.transfers().size());
+  timeline_.transfers.reserve(session_->transfer_plan.transfers().size());
   running_ = true;
   const Finally ending([this] { end_run(); });
   begin();
   start_ = origin_;
   wait_for_end(lock);
   while (loss_ && failure_.empty()) {
-    if (!replace_rest(lock)) break;
+    if (!replace_remaining(lock)) break;
     if (!loss_) wait_for_end(lock);
   }
-  if (!failure_.empty()) throw InfeasibleError(failure_);
+  if (!failure_.empty()) throw RunError(failure_);
   if (migrated_results_) {
-    migrated_results_->merge(store_.results());
-    store_.back_up(*migrated_results_);
+    migrated_results_->merge(memory_.results());
+    memory_.back_up(*migrated_results_);
   } else if (options_.computes) {
-    store_.renew_parameters();
+    memory_.renew_parameters();
   }
   complete_ = true;
   return std::move(timeline_);
@@ -147,9 +155,9 @@ schedule::Timeline Engine::State::run(std::uint64_t seed) {
 void Engine::State::enter(std::unique_ptr<Session> session, const Values& elsewhere) {
   complete_ = false;
   try {
-    store_.arrange(session->wiring, session->tensors, elsewhere);
-  } catch (...) {  // for want of memory: nothing is loaded any more
-    store_.forget();
+    memory_.arrange(session->transfer_plan, session->tensors, elsewhere);
+  } catch (...) {  // memory ran out: nothing is loaded any more
+    memory_.forget();
     session_.reset();
     throw;
   }
@@ -161,11 +169,11 @@ void Engine::State::enter(std::unique_ptr<Session> session, const Values& elsewh
 
 void Engine::State::begin() {
   if (is_paced()) {
-    timed_.emplace(*session_->problem, session_->placement, session_->wiring, session_->core,
-                   static_cast<TimedRun::Host&>(*this), seed_);
-    transfers_.assign(session_->wiring.transfers().size(), {});
+    timed_.emplace(*session_->problem, session_->placement, session_->transfer_plan,
+                   session_->queue, static_cast<TimedRun::Host&>(*this), seed_);
+    transfers_.assign(session_->transfer_plan.transfers().size(), {});
   } else {
-    session_->core.begin(seed_);
+    session_->queue.begin(seed_);
   }
   origin_ = Clock::now();
   active_ = true;
@@ -177,17 +185,17 @@ void Engine::State::end_run() {
   timed_.reset();
   if (!broken_.empty()) return;  // a hung node may still use its memory
   for (std::size_t d = 0; d < lost_.size(); ++d) {
-    if (lost_[d]) store_.lose(DeviceId::of(d));
+    if (lost_[d]) memory_.lose(DeviceId::of(d));
   }
   if (!migrated_results_) return;
-  // The devices have the rest of a run and old parameters: all comes from the backup next time.
-  store_.clear();
+  // The devices hold parts of a run and old parameters: everything comes from the backup next time.
+  memory_.clear();
   stale_ = true;
 }
 
 void Engine::State::wait_for_end(std::unique_lock<std::mutex>& lock) {
   const auto over = [&] {
-    return (session_->core.left() == 0 || loss_ || !failure_.empty()) && executing_ == 0;
+    return (session_->queue.left() == 0 || loss_ || !failure_.empty()) && executing_ == 0;
   };
   while (!over()) {
     if (!options_.watchdog_seconds) {
@@ -220,11 +228,11 @@ void Engine::State::refuse_if_broken() const {
 
 Values Engine::State::results() const {
   const std::lock_guard lock(mutex_);
-  if (!complete_) throw InfeasibleError("there is no finished run whose results could be had");
+  if (!complete_) throw RunError("there is no finished run whose results could be had");
   if (!lost_result_.empty()) {
-    throw InfeasibleError(fmt::format("{} was lost with results of the last run", lost_result_));
+    throw RunError(fmt::format("{} was lost with results of the last run", lost_result_));
   }
-  return migrated_results_ ? *migrated_results_ : store_.results();
+  return migrated_results_ ? *migrated_results_ : memory_.results();
 }
 
 double Engine::State::pacing_error() const {

@@ -1,11 +1,10 @@
-// Runs placed graphs on a wall clock, without barriers: one thread per device computes, one moves
-// data where no device does and, where durations are given, one keeps time.
+// An engine runs placed graphs on a wall clock, without barriers. Each device has a thread that
+// computes; one more thread moves data that no device moves; if durations are given, one more keeps
+// time. The devices are those of a backend (backend.h). What starts next is decided by the same
+// code as on a virtual clock (dispatch_queue.h, timed_run.h).
 //
-// The devices are those of a backend (backend.h); what starts next is decided by the same core as
-// on a virtual clock (core.h, timed_run.h).
-//
-// Make an engine once, load a placement, run many times. One thread at a time may call it, except
-// for lose().
+// Make an engine once, load a placement, run it many times. One thread at a time may call an
+// engine, except for lose().
 #pragma once
 
 #include <cstdint>
@@ -23,70 +22,76 @@
 
 namespace doppler::exec {
 
-// Places a problem, for example what is left of a run (rest.h).
-using Replace = std::function<schedule::Placement(const cost::Problem& rest)>;
+// Returns a placement of a problem, for example of what is left of a run (remaining_work.h).
+using Replace = std::function<schedule::Placement(const cost::Problem& remaining)>;
 
 struct EngineOptions {
   std::string backend = std::string(kThreadsBackend);  // one of backend_names()
   schedule::Choice choice = schedule::Choice::kPriority;
   schedule::Mode mode = schedule::Mode::kWorkConserving;
-  bool computes = true;         // values; without it (emulated only) nothing is stored either
-  bool check_finite = false;    // a result that is not a number fails the run, naming the node
+  bool computes = true;         // false, for emulated machines only: there are no values at all
+  bool check_finite = false;    // fails a run that has a result which is not a finite number
   BackendOptions machine = {};  // how an emulated machine behaves
-  // A node that runs longer than this is taken for hung: the run fails, and so do all others after
-  // it. Absent: never.
+  // A node that runs longer than this is taken for hung: its run fails, and so do all later ones.
+  // Absent: no node is.
   std::optional<double> watchdog_seconds = std::nullopt;
-  // Called by the thread that called run() where a device is lost, for what is left of the run and
-  // then for the whole problem without the lost devices. Costs a copy of all parameters outside of
-  // the devices after every run. Absent: a run that loses a device fails.
+  // Called after the loss of a device, on the thread that called run(): first for what is left of
+  // the run, then for the whole problem without the lost devices. Makes every run copy all
+  // parameters to memory outside of the devices. Absent: a run that loses a device fails.
   Replace replace = {};
 };
 
-// A node does not end: its thread, and with it the engine, cannot be used any more. A process ends
-// cleanly only without destructors of static objects, which the thread may still need.
-class HungError : public InfeasibleError {
+// A node does not end, so that its thread, and with it the engine, cannot be used any more. Such a
+// process should end without running destructors of static objects, which the thread may still use.
+class HungError : public RunError {
  public:
-  using InfeasibleError::InfeasibleError;
+  using RunError::RunError;
 };
 
 class Engine {
  public:
-  // Starts the threads. Throws InputError where a node has no kernel call and values are asked for,
-  // or calls do not fit; ParameterError as make_backend does and where the backend needs values
-  // that are not to be computed; std::bad_alloc where kernels would find no memory.
+  // Starts the threads. Throws InputError if values are to be computed and a node has no kernel
+  // call or one that does not fit; ParameterError as make_backend() does, and if the backend can
+  // only compute but is told not to; SystemError if there are no threads for so many devices;
+  // std::bad_alloc if kernels would find no memory.
   Engine(std::shared_ptr<const cost::Problem> problem, EngineOptions options);
-  ~Engine();  // waits for running nodes, except for hung ones
+  // Waits for running nodes, except for hung ones.
+  ~Engine();
 
-  // The placement of the runs to come. Parameters and inputs that lie on a device under both stay
-  // where they are. Throws InfeasibleError, before anything runs, where memory does not suffice or
-  // a device that it uses is lost; std::bad_alloc where the machine has no more, and then no
+  // Sets the placement of the runs to come. Inputs and parameters that the old and the new
+  // placement have on the same device stay there. Throws InfeasibleError, before anything runs, if
+  // memory does not suffice or a constraint is broken; RunError if a device that it uses is lost;
+  // HungError after a node has hung; std::bad_alloc if the computer has no more memory, and then no
   // placement is loaded.
   void load(const schedule::Placement& placement);
-  // Values of inputs and parameters, all that any node reads; results of the last run are gone.
-  // REQUIRES: a placement is loaded.
+  // Sets inputs and parameters, all that any node reads, and forgets the results of the last run.
+  // Throws InputError for a value that is missing or has the wrong number of elements. REQUIRES: a
+  // placement is loaded.
   void set(const Values& values);
 
-  // One run: parameters have their new values afterwards. Throws InfeasibleError, with the node's
-  // name, where a kernel fails; the engine can go on. REQUIRES: a placement is loaded and, where
-  // values are computed, set.
+  // Runs the graph once, after which parameters have their new values. `seed` decides jitter and
+  // random choices. Throws RunError, naming the node, if a kernel fails, and if a device is lost
+  // that is not replaced; the engine can still be used. Throws HungError if a node hangs; then it
+  // cannot. REQUIRES: a placement is loaded and, if values are computed, they are set.
   //
-  // Where a device was lost and replaced, the timeline has the last run of each node, and later
-  // runs use the placement found for the whole.
+  // If a device was lost and its work placed anew, the timeline has the last run of each node, and
+  // later runs use the placement that was found for the whole problem.
   schedule::Timeline run(std::uint64_t seed = 0);
 
-  // Of the last run: outputs of the graph and new values of parameters. Throws InfeasibleError
-  // where it failed or a placement was loaded since, and where a device was lost with some of them
-  // after the run.
+  // Returns the graph's outputs and the new parameter values of the last run. Throws RunError if
+  // that run failed, if a placement or values were set since, or if a device was lost with some of
+  // the results after the run.
   Values results() const;
-  // Greatest over the nodes and transfers of the last run: by how much one started or ended later
-  // than planned, in seconds of wall clock. 0 where nothing is paced.
+  // Returns the greatest delay of the last run, in seconds of wall clock: by how much a node or a
+  // transfer started or ended later than planned. 0 if durations are not given.
   double pacing_error() const;
 
-  // The device is gone from now on, with all that lies in its memory; what runs there comes to
-  // nothing. A kernel that it runs cannot be stopped, so the run waits until that ends. Any thread
-  // may call this at any time.
+  // Loses the device from now on, with everything in its memory and the results of what it runs. A
+  // kernel that it runs cannot be stopped, so the run waits until that ends. Any thread may call
+  // this at any time.
   void lose(DeviceId device);
-  // A lost device, or one as good, is there again, its memory empty. REQUIRES: no run is going on.
+  // Brings a lost device back, or another one in its place, with empty memory. REQUIRES: no run is
+  // going on.
   void restore(DeviceId device);
 
  private:

@@ -1,5 +1,5 @@
-// Threads of devices whose kernels and copies take the time they take, and what paced runs have in
-// common with them.
+// The part of an engine that runs kernels and copies which take the time they take, and what paced
+// runs have in common with it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace doppler::exec {
 namespace {
 
-// So few are copied in less time than giving the lock away and taking it again costs.
+// So few elements are copied in less time than giving the lock away and taking it again costs.
 constexpr std::size_t kFewElements = 256;
 
 }  // namespace
@@ -34,22 +34,22 @@ void Engine::State::ring_all() {
   ended_.notify_one();
 }
 
-// After something ended: wakes whoever may go on. `self`, where valid, is about to look by itself.
+// Wakes whoever may go on after something ended. `self`, if valid, is about to look by itself.
 void Engine::State::pass_on(DeviceId self) {
-  DispatchQueue& core = session_->core;
-  for (const CopyIndex copy : core.released()) store_.release(copy);
-  core.forget_released();
-  for (const DeviceId device : core.touched()) {
-    if (device != self && core.is_ready(device)) ring(device);
+  DispatchQueue& queue = session_->queue;
+  for (const CopyIndex copy : queue.released()) memory_.release(copy);
+  queue.forget_released();
+  for (const DeviceId device : queue.touched()) {
+    if (device != self && queue.is_ready(device)) ring(device);
   }
-  core.forget_touched();
-  if (!devices_move_ && core.has_waiting_transfers()) links_.notify_one();
-  if (core.left() == 0) ended_.notify_one();
+  queue.forget_touched();
+  if (!devices_move_ && queue.has_waiting_transfers()) links_.notify_one();
+  if (queue.left() == 0) ended_.notify_one();
 }
 
-// Where devices move data: finds someone to move what `self`, now busy, cannot.
+// Wakes another idle device to move what `self`, now busy, cannot, if devices move data.
 void Engine::State::wake_mover(DeviceId self) {
-  if (!devices_move_ || !session_->core.may_start_transfer()) return;
+  if (!devices_move_ || !session_->queue.may_start_transfer()) return;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     if (!devices_[d].idle || lost_[d] || DeviceId::of(d) == self) continue;
     ring(DeviceId::of(d));
@@ -77,7 +77,7 @@ void Engine::State::work(DeviceId device) {
     if (active_ && !lost_[device.index()]) {
       try {
         if (start_something(device, lock)) continue;
-      } catch (const std::bad_alloc&) {  // of buffers, with the lock held
+      } catch (const std::bad_alloc&) {  // for buffers, so that the lock is held
         fail(fmt::format("{}: not enough memory", device_name(device)));
       }
     }
@@ -85,14 +85,14 @@ void Engine::State::work(DeviceId device) {
   }
 }
 
-// False where there is nothing to do.
+// Returns false if there is nothing to do.
 bool Engine::State::start_something(DeviceId device, std::unique_lock<std::mutex>& lock) {
-  if (const NodeId node = session_->core.start_node(device); node.valid()) {
+  if (const NodeId node = session_->queue.start_node(device); node.valid()) {
     run_node(node, device, lock);
     return true;
   }
   if (!devices_move_) return false;
-  const auto transfer = session_->core.start_transfer();
+  const auto transfer = session_->queue.start_transfer();
   if (!transfer) return false;
   wake_mover(device);
   move(*transfer, device, lock);
@@ -112,7 +112,7 @@ void Engine::State::run_node(NodeId node, DeviceId device, std::unique_lock<std:
   if (!error.empty()) return fail(error);
   if (active_ || (loss_ && !lost_[device.index()])) note_end(node);
   if (!active_) return ended_.notify_one();  // the run is over, or waits for what still runs
-  session_->core.node_ended(node, timeline_.nodes[whole.index()].end);
+  session_->queue.node_ended(node, timeline_.nodes[whole.index()].end);
   pass_on(device);
 }
 
@@ -129,23 +129,23 @@ void Engine::State::note_end(NodeId node) {
   timeline_.nodes[whole].end = now();
   timeline_.makespan = std::max(timeline_.makespan, timeline_.nodes[whole].end);
   ended_nodes_[whole] = 1;
-  for (const CopyIndex copy : session_->wiring.results(node)) store_.arrived(copy);
+  for (const CopyIndex copy : session_->transfer_plan.results(node)) memory_.arrived(copy);
 }
 
 void Engine::State::find_operands(NodeId node, Operands& operands) {
   if (!options_.computes) return;
   operands.inputs.clear();
   operands.outputs.clear();
-  for (const CopyIndex copy : session_->wiring.operands(node)) {
-    operands.inputs.push_back(store_.data(copy));
+  for (const CopyIndex copy : session_->transfer_plan.operands(node)) {
+    operands.inputs.push_back(memory_.data(copy));
   }
-  for (const CopyIndex copy : session_->wiring.results(node)) {
-    store_.provide(copy);
-    operands.outputs.push_back(store_.data(copy));
+  for (const CopyIndex copy : session_->transfer_plan.results(node)) {
+    memory_.provide(copy);
+    operands.outputs.push_back(memory_.data(copy));
   }
 }
 
-// Without the lock. What went wrong, or nothing.
+// Runs the kernel of a node, without the lock. Returns what went wrong, or an empty string.
 std::string Engine::State::execute(NodeId whole, DeviceId device) const {
   const Operands& operands = devices_[device.index()].operands;
   const auto failed = [&](const char* why) {
@@ -180,7 +180,7 @@ bool Engine::State::is_finite(NodeId whole, const std::vector<float*>& outputs) 
 void Engine::State::move_data() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const auto transfer = active_ ? session_->core.start_transfer() : std::nullopt;
+    const auto transfer = active_ ? session_->queue.start_transfer() : std::nullopt;
     if (transfer) {
       move(*transfer, {}, lock);
     } else {
@@ -190,16 +190,16 @@ void Engine::State::move_data() {
 }
 
 void Engine::State::move(TransferIndex index, DeviceId self, std::unique_lock<std::mutex>& lock) {
-  const Transfer& transfer = session_->wiring.transfers()[index];
+  const Transfer& transfer = session_->transfer_plan.transfers()[index];
   const std::size_t at = record(transfer);
   copy_values(transfer, lock);
   if (!active_) return ended_.notify_one();
   note_transfer_end(transfer, at);
-  session_->core.transfer_ended(index, timeline_.transfers[at].end);
+  session_->queue.transfer_ended(index, timeline_.transfers[at].end);
   pass_on(self);
 }
 
-// Its place in the timeline.
+// Notes the start of a transfer and returns its position in the timeline.
 std::size_t Engine::State::record(const Transfer& transfer) {
   timeline_.transfers.push_back(
       {session_->whole(transfer.tensor),
@@ -211,20 +211,20 @@ std::size_t Engine::State::record(const Transfer& transfer) {
 void Engine::State::note_transfer_end(const Transfer& transfer, std::size_t at) {
   timeline_.transfers[at].end = now();
   timeline_.makespan = std::max(timeline_.makespan, timeline_.transfers[at].end);
-  store_.arrived(transfer.target);
+  memory_.arrived(transfer.target);
 }
 
 void Engine::State::copy_values(const Transfer& transfer, std::unique_lock<std::mutex>& lock) {
-  if (!options_.computes || store_.data(transfer.target)) return;
+  if (!options_.computes || memory_.data(transfer.target)) return;
   try {
-    store_.provide(transfer.target);
+    memory_.provide(transfer.target);
   } catch (const std::bad_alloc&) {
     fail(fmt::format("{}: not enough memory", device_name(transfer.to)));
     return;
   }
-  const float* from = store_.data(transfer.source);
-  float* to = store_.data(transfer.target);
-  const std::size_t elements = store_.elements(transfer.target);
+  const float* from = memory_.data(transfer.source);
+  float* to = memory_.data(transfer.target);
+  const std::size_t elements = memory_.elements(transfer.target);
   if (elements <= kFewElements) {
     kernel::cpu::copy_elements(from, to, elements);
     return;

@@ -1,126 +1,79 @@
-// Costs measured by running a placed graph: collects what each node and each transfer took.
+// Runs a placed graph several times on a machine and sums up what was measured.
 #pragma once
 
 #include <atomic>
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "doppler/cost/measured_costs.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/engine.h"
+#include "doppler/exec/machine.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/schedule/timeline.h"
 
 namespace doppler::exec {
 
-// Not thread safe.
-class Profile {
- public:
-  // `problem` must outlive this.
-  explicit Profile(const cost::Problem& problem);
-
-  // One run more. Throws ParameterError where that is more than memory is kept for. REQUIRES: its
-  // times are seconds.
-  void add(const schedule::Timeline& timeline);
-
-  // Means over all runs so far, without the longest and shortest tenth, by node and kind of device
-  // and by tensor and pair of devices. Times have nine digits, beyond which no clock goes: so nodes
-  // that take equally long on a virtual clock do here, too. The paths of the graph and the devices
-  // are left to the caller.
-  cost::MeasuredCosts costs() const;
-
- private:
-  using Samples = std::vector<double>;
-  struct Route {
-    TensorId tensor;
-    DeviceId from, to;
-    friend auto operator<=>(const Route&, const Route&) = default;
-  };
-
-  const cost::Problem& problem_;
-  int runs_ = 0;
-  std::size_t samples_ = 0;
-  std::vector<Samples> nodes_;  // by node, then column of the problem's table
-  std::map<Route, Samples> transfers_;
-};
-
-// Runs a placed graph on an engine several times and sums up, the simulator's prediction beside it.
-
-enum class EngineClock : std::uint8_t { kWall, kVirtual };
-
 // A device that fails some time after the start of a run.
 struct DeviceLoss {
-  std::string device;
-  double seconds = 0.0;  // of the engine's time: stretched on an emulated machine
+  std::string device;    // its name in the topology
+  double seconds = 0.0;  // in the engine's time, which an emulated machine stretches
 };
 
-struct ExecuteSettings {
-  std::string backend = std::string(exec::kThreadsBackend);
-  EngineClock clock = EngineClock::kWall;  // kVirtual: emulated only, nothing is computed
+// How the graph is run, besides the machine that runs it. The machine's seed also decides random
+// choices.
+struct ExecuteSettings : MachineSettings {
   schedule::Choice choice = schedule::Choice::kPriority;
   schedule::Mode mode = schedule::Mode::kWorkConserving;
-  int runs = 1;
-  int warmup = 0;        // runs before these, not counted
-  bool computes = true;  // emulated, wall clock: real values besides
-  bool check = false;    // compares the first run's results with the serial runner's
-  bool check_finite = false;
-  bool profile = false;              // measures costs
-  exec::MachineSkew deviation = {};  // emulated: from the problem's costs
-  // Emulated, wall clock: seconds for a unit of the problem's time. Absent: so that half of the
-  // nodes take at least kLeastMedianSeconds.
-  std::optional<double> time_scale = std::nullopt;
+  int runs = 1;               // that count
+  int warmup = 0;             // runs before these, which do not count
+  bool computes = true;       // whether an emulated machine on the wall clock also computes values
+  bool check = false;         // compares the first run's results with the serial runner's
+  bool check_finite = false;  // fails a run that has a result which is not a finite number
+  bool profile = false;       // measures costs
+  // A node that runs longer than this is taken for hung. Absent: none is.
   std::optional<double> watchdog_seconds = std::nullopt;
-  // Wall clock: devices that are lost during the first counted run, and who places what is left
-  // (absent: the run fails).
+  // Wall clock only: devices that are lost during the first counted run, and the function that
+  // places what is left then. Without the function that run fails.
   std::vector<DeviceLoss> losses = {};
-  exec::Replace replace = {};
-  std::uint64_t seed = 1;  // of values, random choice and jitter
+  Replace replace = {};
+  // Set to true by another thread to stop after the run that is going on, but not before one run
+  // has counted. Null: never.
   const std::atomic<bool>* interrupt = nullptr;
 };
 
-// Below this sleeping is too imprecise: it ends some tens of microseconds late.
-inline constexpr double kLeastMedianSeconds = 5e-3;
-// But no node is stretched to more than this.
-inline constexpr double kMostNodeSeconds = 60.0;
-
+// Times are in the problem's unit on an emulated machine, in seconds on real cores.
 struct ExecuteResult {
-  int runs = 0;  // fewer than asked for where interrupted
-  // Without the run that lost devices, unless it is the only one.
+  int runs = 0;  // that counted; fewer than asked for if interrupted
+  // Makespans of the counted runs. A run that lost devices is left out unless it is the only one.
   double min = 0.0, median = 0.0, max = 0.0;
-  // Difference of the medians of the odd and the even runs, as a share of the median; absent below
-  // four runs.
+  // Difference between the medians of the odd and of the even runs, as a share of the median of
+  // all; absent below four runs.
   std::optional<double> noise = std::nullopt;
-  // By the simulator, with the problem's costs; after a loss for the placement that later runs use.
-  double predicted = 0.0;
-  double time_scale = 1.0;  // of an emulated machine on the wall clock
-  std::optional<double> pacing_error_seconds = std::nullopt;  // greatest of all runs, of wall clock
-  std::optional<std::size_t> checked = std::nullopt;          // results that were compared
-  std::optional<std::string> different = std::nullopt;  // a tensor that is not what it should be
-  std::vector<DeviceLoss> lost = {};                    // before the first counted run had ended
-  // Of the first counted run.
+  // The placement of the last run that lost no device: the one that was asked for or, if runs
+  // followed a loss, the one that was found for the devices that are left.
+  schedule::Placement placement;
+  double time_scale = 1.0;  // seconds of wall clock for a unit of time (machine_time_scale())
+  // Emulated machine on the wall clock: the greatest Engine::pacing_error() of all runs.
+  std::optional<double> pacing_error_seconds = std::nullopt;
+  std::optional<std::size_t> checked = std::nullopt;    // how many results were compared
+  std::optional<std::string> different = std::nullopt;  // a tensor whose value is not as expected
+  std::vector<DeviceLoss> lost = {};  // those that happened before the first counted run ended
+  // About the first counted run. Utilisation and peak memory are by device.
   schedule::Timeline timeline;
-  std::vector<double> utilisation;        // by device
-  std::vector<double> peak_memory_bytes;  // by device
+  std::vector<double> utilisation;
+  std::vector<double> peak_memory_bytes;
   double bytes_moved = 0.0;
-  // Over all counted runs without losses, where asked for; without the paths of the graph and the
-  // devices.
+  // Costs measured over all counted runs without losses, if asked for; without the paths of the
+  // graph and the devices.
   std::optional<cost::MeasuredCosts> costs = std::nullopt;
 };
 
-// Values for all inputs and parameters whose shape is known: small numbers, so that deep programs
-// stay finite; indices where a table is read.
-exec::Values random_values(const graph::Graph& graph, std::uint64_t seed);
-
-// See ExecuteSettings::time_scale.
-double default_time_scale(const cost::Problem& problem, const schedule::Placement& placement);
-
-// Inputs and parameters get random values. Throws ParameterError for settings that do not go
-// together, and what the engine throws.
+// Gives inputs and parameters random values and runs the graph. Throws ParameterError for settings
+// that do not go together, and what Engine throws for a placement or a run that fails. Wrong
+// results do not throw: see ExecuteResult::different.
 ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
                       const schedule::Placement& placement, const ExecuteSettings& settings);
 

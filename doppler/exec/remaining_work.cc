@@ -15,7 +15,7 @@ namespace {
 
 using graph::TensorRole;
 
-// By node of the whole graph: whether it has to run.
+// Returns whether it has to run, by node of the whole graph.
 std::vector<std::uint8_t> nodes_to_run(const graph::Graph& graph,
                                        std::span<const std::uint8_t> ended,
                                        std::span<const std::uint8_t> available) {
@@ -60,13 +60,13 @@ class Copier {
     for (std::size_t v = 0; v < run.size(); ++v) {
       if (run[v]) add_node(NodeId::of(v));
     }
-    for (const NodeId node : rest_.nodes) {
+    for (const NodeId node : remaining_.nodes) {
       for (const TensorId tensor : graph_.outputs(node)) add_result(tensor);
     }
-    for (const NodeId node : rest_.nodes) {
+    for (const NodeId node : remaining_.nodes) {
       for (const TensorId tensor : graph_.inputs(node)) connect(tensor, node);
     }
-    for (const NodeId node : rest_.nodes) {
+    for (const NodeId node : remaining_.nodes) {
       for (const TensorId tensor : graph_.outputs(node)) {
         if (!graph_.updates(tensor).valid()) continue;
         builder_.set_updates(new_tensor_[tensor.index()], given(graph_.updates(tensor)));
@@ -74,14 +74,14 @@ class Copier {
     }
     const auto graph = std::make_shared<const graph::Graph>(std::move(builder_).build());
     const bool given_only = whole_.costs() == cost::CostSource::kGiven;
-    rest_.problem = std::make_shared<const cost::Problem>(
+    remaining_.problem = std::make_shared<const cost::Problem>(
         graph, whole_.shared_topology(),
         cost::ProblemOptions{
             .costs = given_only ? cost::CostSource::kGiven : cost::CostSource::kAutomatic,
             .measured = measured_links(*graph),
             .links = whole_.links(),
             .constraints = constraints()});
-    return std::move(rest_);
+    return std::move(remaining_);
   }
 
  private:
@@ -98,7 +98,7 @@ class Copier {
     }
     if (const kernel::KernelCall* call = graph_.kernel_call(node)) spec.kernel = *call;
     new_node_[node.index()] = builder_.add_node(std::move(spec));
-    rest_.nodes.push_back(node);
+    remaining_.nodes.push_back(node);
   }
 
   TensorId add_tensor(TensorId tensor, graph::TensorSpec spec) {
@@ -106,7 +106,7 @@ class Copier {
     spec.bytes = graph_.bytes(tensor);
     if (!whole_.transfer_by_bytes(tensor)) spec.transfer_time = graph_.transfer_time(tensor);
     new_tensor_[tensor.index()] = builder_.add_tensor(std::move(spec));
-    rest_.tensors.push_back(tensor);
+    remaining_.tensors.push_back(tensor);
     return new_tensor_[tensor.index()];
   }
   void add_result(TensorId tensor) {
@@ -114,7 +114,7 @@ class Copier {
                         .producer = new_node_[graph_.producer(tensor).index()],
                         .output = graph_.is_output(tensor)});
   }
-  // A tensor that is not computed in the rest.
+  // Adds a tensor that the remaining nodes do not compute, unless it is there, and returns its id.
   TensorId given(TensorId tensor) {
     if (new_tensor_[tensor.index()].valid()) return new_tensor_[tensor.index()];
     const auto device_name = [&](DeviceId device) {
@@ -140,11 +140,11 @@ class Copier {
     builder_.connect(given(tensor), new_node_[node.index()], time);
   }
 
-  // The whole's, of which nodes have got their times already.
-  std::shared_ptr<const cost::MeasuredCosts> measured_links(const graph::Graph& rest) const {
+  // Returns the measured costs of the whole without those of nodes, which have got their times.
+  std::shared_ptr<const cost::MeasuredCosts> measured_links(const graph::Graph& remaining) const {
     if (!whole_.measured()) return nullptr;
     auto links = std::make_shared<cost::MeasuredCosts>(*whole_.measured());
-    links->graph_hash = rest.hash();
+    links->graph_hash = remaining.hash();
     links->nodes.clear();
     return links;
   }
@@ -153,7 +153,7 @@ class Copier {
     graph::Constraints constraints;
     std::map<std::uint32_t, std::vector<NodeId>> units;
     const auto devices = whole_.topology().devices();
-    for (const NodeId node : rest_.nodes) {
+    for (const NodeId node : remaining_.nodes) {
       const NodeId renamed = new_node_[node.index()];
       units[whole_.unit_of(node)].push_back(renamed);
       for (std::size_t d = 0; d < devices.size(); ++d) {
@@ -179,16 +179,17 @@ class Copier {
   graph::GraphBuilder builder_;
   std::vector<NodeId> new_node_;      // by node of the whole; invalid where it does not run
   std::vector<TensorId> new_tensor_;  // by tensor of the whole
-  RemainingWork rest_;
+  RemainingWork remaining_;
 };
 
 }  // namespace
 
-RemainingWork find_rest(const cost::Problem& whole, std::span<const std::uint8_t> ended,
-                        const Remains& remains, std::span<const std::uint8_t> lost) {
-  const std::vector<std::uint8_t> run = nodes_to_run(whole.graph(), ended, remains.available);
+RemainingWork find_remaining_work(const cost::Problem& whole, std::span<const std::uint8_t> ended,
+                                  const SurvivingResults& results,
+                                  std::span<const std::uint8_t> lost) {
+  const std::vector<std::uint8_t> run = nodes_to_run(whole.graph(), ended, results.available);
   if (std::find(run.begin(), run.end(), 1) == run.end()) return {};
-  return Copier(whole, remains.holder, lost).copy(run);
+  return Copier(whole, results.holder, lost).copy(run);
 }
 
 }  // namespace doppler::exec

@@ -1,4 +1,5 @@
 // What is left of a run after devices were lost, as a problem of its own that any method can place.
+// "Whole" means the problem that the run was of.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +12,29 @@
 namespace doppler::exec {
 
 struct RemainingWork {
-  std::shared_ptr<const cost::Problem> problem;  // null where nothing is left
-  // By node and tensor of the problem: ids in the whole graph.
-  std::vector<NodeId> nodes = {};  // empty: the same
+  std::shared_ptr<const cost::Problem> problem;  // null if nothing is left
+  // Ids in the whole graph by node and tensor of the problem; empty if they are the same.
+  std::vector<NodeId> nodes = {};
   std::vector<TensorId> tensors = {};
 };
 
-// Results that are still there, by tensor of the whole.
-struct Remains {
-  std::span<const std::uint8_t> available;  // somewhere
-  std::span<const DeviceId> holder;  // a device that has it; invalid: kept elsewhere, or gone
+// The results that are still there, by tensor of the whole graph.
+struct SurvivingResults {
+  std::span<const std::uint8_t> available;  // whether the tensor is on a device or kept elsewhere
+  std::span<const DeviceId> holder;         // a device that has it; invalid if none has
 };
 
-// Nodes that have not ended, and those that have to run once more since a result of theirs is
-// needed and nowhere to be found. What they need and is there becomes an input whose home is the
-// device that has it, or anywhere where it is kept outside of the devices, as inputs and parameters
-// that were lost are. Times, links, memory and constraints are those of the whole, except that lost
-// devices are forbidden. Colocated nodes stay together among themselves, not with those that have
-// ended.
+// Returns the nodes that have not ended, and those that have to run once more because a result of
+// theirs is needed and no longer available. An available result that they need becomes an input.
+// Its home is the device that has it; results, inputs and parameters that no device has are kept
+// outside of the devices and have no home. Times, links, memory and constraints are those of the
+// whole, except that lost devices are forbidden. Colocated nodes stay together, but not with nodes
+// that have ended.
 //
-// `ended` by node, `lost` by device. Throws InfeasibleError where a node may run on lost devices
-// only.
-RemainingWork find_rest(const cost::Problem& whole, std::span<const std::uint8_t> ended,
-                        const Remains& remains, std::span<const std::uint8_t> lost);
+// `ended` is by node and `lost` by device of the whole problem. Throws InfeasibleError if a node
+// may run on lost devices only.
+RemainingWork find_remaining_work(const cost::Problem& whole, std::span<const std::uint8_t> ended,
+                                  const SurvivingResults& results,
+                                  std::span<const std::uint8_t> lost);
 
 }  // namespace doppler::exec

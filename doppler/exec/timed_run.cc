@@ -10,14 +10,14 @@
 namespace doppler::exec {
 
 TimedRun::TimedRun(const cost::Problem& problem, const schedule::Placement& placement,
-                   const TransferPlan& wiring, DispatchQueue& core, Host& host, std::uint64_t seed)
+                   const TransferPlan& plan, DispatchQueue& queue, Host& host, std::uint64_t seed)
     : nodes_(problem.node_count()),
       placement_(placement),
-      core_(core),
+      queue_(queue),
       host_(host),
       busy_(problem.device_count(), 0) {
-  ends_.reserve(problem.device_count() + wiring.transfers().size());
-  core_.begin(seed);
+  ends_.reserve(problem.device_count() + plan.transfers().size());
+  queue_.begin(seed);
 }
 
 void TimedRun::push(double moment, std::size_t id) {
@@ -40,12 +40,12 @@ void TimedRun::end_due() {
       const NodeId node = NodeId::of(id);
       if (!host_.node_ends(node, now_)) continue;
       busy_[placement_.device[id].index()] = 0;
-      core_.node_ended(node, now_);
+      queue_.node_ended(node, now_);
     } else {
       const auto transfer = static_cast<TransferIndex>(id - nodes_);
       if (!host_.transfer_ends(transfer, now_)) continue;
       --moving_;
-      core_.transfer_ended(transfer, now_);
+      queue_.transfer_ended(transfer, now_);
     }
   }
 }
@@ -64,24 +64,24 @@ void TimedRun::end_only() {
 
 void TimedRun::advance() {
   go_on();
-  // Ends due now, then transfers, until nothing changes; then every free device.
+  // What is due ends and transfers start until nothing changes; then free devices start nodes.
   bool again = true;
   while (again) {
     again = false;
     end_due();
-    while (const auto transfer = core_.start_transfer()) {
+    while (const auto transfer = queue_.start_transfer()) {
       const double end = now_ + host_.transfer_starts(*transfer, moving_++, now_);
       push(end, nodes_ + *transfer);
       again |= end == now_;
     }
   }
-  touched_.assign(core_.touched().begin(), core_.touched().end());
-  core_.forget_touched();
-  host_.copies_released(core_.released());
-  core_.forget_released();
+  touched_.assign(queue_.touched().begin(), queue_.touched().end());
+  queue_.forget_touched();
+  host_.copies_released(queue_.released());
+  queue_.forget_released();
   for (const DeviceId device : touched_) {
     if (busy_[device.index()]) continue;
-    const NodeId node = core_.start_node(device);
+    const NodeId node = queue_.start_node(device);
     if (!node.valid()) continue;
     busy_[device.index()] = 1;
     push(now_ + host_.node_starts(node, device, now_), node.index());
@@ -90,23 +90,23 @@ void TimedRun::advance() {
 
 namespace {
 
-// Writes down what happens.
+// The host on a virtual clock, which writes down what happens.
 class Record final : public TimedRun::Host {
  public:
-  Record(const TransferPlan& wiring, const DurationModel& pace, std::uint64_t seed,
+  Record(const TransferPlan& plan, const DurationModel& durations, std::uint64_t seed,
          schedule::Timeline& timeline, StartOrder* order)
-      : wiring_(wiring), pace_(pace), seed_(seed), timeline_(timeline), order_(order) {}
+      : plan_(plan), durations_(durations), seed_(seed), timeline_(timeline), order_(order) {}
 
   double node_starts(NodeId node, DeviceId device, double now) override {
     if (order_) order_->node_rank[node.index()] = rank_++;
-    const double duration = pace_.node_time(node, device, seed_);
+    const double duration = durations_.node_time(node, device, seed_);
     timeline_.nodes[node.index()] = {now, now + duration};
     return duration;
   }
   double transfer_starts(TransferIndex index, std::uint32_t others, double now) override {
     if (order_) order_->transfer_rank[index] = rank_++;
-    const Transfer& transfer = wiring_.transfers()[index];
-    const double duration = pace_.transfer_time(transfer, others, seed_);
+    const Transfer& transfer = plan_.transfers()[index];
+    const double duration = durations_.transfer_time(transfer, others, seed_);
     timeline_.transfers.push_back(
         {transfer.tensor, transfer.consumer, transfer.from, transfer.to, now, now + duration});
     return duration;
@@ -122,8 +122,8 @@ class Record final : public TimedRun::Host {
   void copies_released(std::span<const CopyIndex>) override {}
 
  private:
-  const TransferPlan& wiring_;
-  const DurationModel& pace_;
+  const TransferPlan& plan_;
+  const DurationModel& durations_;
   const std::uint64_t seed_;
   schedule::Timeline& timeline_;
   StartOrder* order_;
@@ -133,25 +133,26 @@ class Record final : public TimedRun::Host {
 }  // namespace
 
 schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
-                                 const TransferPlan& wiring, DispatchQueue& core,
-                                 const DurationModel& pace, std::uint64_t seed, StartOrder* order) {
-  schedule::Timeline timeline{.mode = core.rules().mode,
-                              .choice = core.rules().choice,
+                                 const TransferPlan& plan, DispatchQueue& queue,
+                                 const DurationModel& durations, std::uint64_t seed,
+                                 StartOrder* order) {
+  schedule::Timeline timeline{.mode = queue.rules().mode,
+                              .choice = queue.rules().choice,
                               .device = placement.device,
                               .priority = placement.priority,
                               .nodes = std::vector<schedule::NodeRun>(problem.node_count()),
                               .transfers = {}};
-  timeline.transfers.reserve(wiring.transfers().size());
+  timeline.transfers.reserve(plan.transfers().size());
   if (order) {
     order->node_rank.resize(problem.node_count());
-    order->transfer_rank.resize(wiring.transfers().size());
+    order->transfer_rank.resize(plan.transfers().size());
   }
-  Record record(wiring, pace, seed, timeline, order);
-  TimedRun run(problem, placement, wiring, core, record, seed);
+  Record record(plan, durations, seed, timeline, order);
+  TimedRun run(problem, placement, plan, queue, record, seed);
   while (run.next()) run.advance();
-  if (core.left() > 0) {
+  if (queue.left() > 0) {
     throw InfeasibleError(
-        fmt::format("memory ran out with {} nodes and transfers to go", core.left()));
+        fmt::format("memory ran out with {} nodes and transfers to go", queue.left()));
   }
   return timeline;
 }

@@ -1,7 +1,7 @@
-// A run whose durations are known beforehand, as a series of moments at which nodes and transfers
-// end and others start. The same code decides whether the clock jumps from moment to moment
-// (virtual_run.h) or waits for each (an engine that paces, engine.h), so that both do the same in
-// the same order. Not thread safe.
+// A run whose durations are known beforehand: a series of moments at which nodes and transfers end
+// and others start. The same code serves a virtual clock, which jumps from moment to moment
+// (run_virtually()), and an engine that waits for each moment (engine.h), so that both do the same
+// in the same order.
 #pragma once
 
 #include <algorithm>
@@ -20,36 +20,38 @@
 
 namespace doppler::exec {
 
+// Times are in the problem's unit, from the start of the run. Not thread safe.
 class TimedRun {
  public:
-  // What has to be done when something happens. Times are in the problem's unit, from the start of
-  // the run.
+  // Whoever carries out what the run decides.
   class Host {
    public:
     virtual ~Host() = default;
-    // How long it takes.
+    // Starts a node or a transfer and returns how long it takes. `others` is the number of other
+    // transfers that are under way.
     virtual double node_starts(NodeId node, DeviceId device, double now) = 0;
-    // `others`: transfers that are under way already.
     virtual double transfer_starts(TransferIndex transfer, std::uint32_t others, double now) = 0;
-    // Its time has passed. False where it has not ended all the same: postpone() then says when it
-    // does, or nobody cares any more.
+    // Called when the duration of a node or a transfer has passed. Returns false if it has not
+    // ended all the same: then postpone_node() or postpone_transfer() says later when it does,
+    // unless it was given up.
     virtual bool node_ends(NodeId node, double now) = 0;
     virtual bool transfer_ends(TransferIndex transfer, double now) = 0;
-    // Nothing reads these copies any more.
+    // Called with copies that nothing reads any more.
     virtual void copies_released(std::span<const CopyIndex> copies) = 0;
   };
 
-  // All must outlive the run. Starts nothing yet: the first moment is 0.
+  // Begins a run of the queue; nothing starts before the first moment, which is 0. All arguments
+  // must outlive this. REQUIRES: the queue is of this problem, placement and plan.
   TimedRun(const cost::Problem& problem, const schedule::Placement& placement,
-           const TransferPlan& wiring, DispatchQueue& core, Host& host, std::uint64_t seed);
+           const TransferPlan& plan, DispatchQueue& queue, Host& host, std::uint64_t seed);
 
-  // The moment at which something is to happen next; nothing where nothing is under way.
+  // Returns the moment at which something is to happen next; nothing if nothing is under way.
   std::optional<double> next() const;
-  // Goes on to that moment: what ends then ends, and what may start then starts.
+  // Goes on to that moment: ends what is to end then and starts what may start.
   void advance();
-  // Likewise, but nothing starts any more.
+  // Goes on to that moment and ends what is to end then, but starts nothing any more.
   void end_only();
-  // What did not end when it was to ends at `moment`, or at once where that has passed.
+  // Gives an overdue node or transfer the end time `moment`, or the present if that has passed.
   void postpone_node(NodeId node, double moment) { push(std::max(moment, now_), node.index()); }
   void postpone_transfer(TransferIndex transfer, double moment) {
     push(std::max(moment, now_), nodes_ + transfer);
@@ -58,7 +60,7 @@ class TimedRun {
  private:
   struct End {
     double moment;
-    std::size_t id;  // below the number of nodes: a node; else a transfer
+    std::size_t id;  // of a node if below the number of nodes, else of a transfer
   };
   static bool later(const End& a, const End& b) {
     return a.moment != b.moment ? a.moment > b.moment : a.id > b.id;
@@ -69,24 +71,24 @@ class TimedRun {
 
   const std::size_t nodes_;
   const schedule::Placement& placement_;
-  DispatchQueue& core_;
+  DispatchQueue& queue_;
   Host& host_;
-  std::vector<End> ends_;           // a heap, the next one first
+  std::vector<End> ends_;           // a heap with the next one first
   std::vector<std::uint8_t> busy_;  // by device
   std::vector<DeviceId> touched_;   // scratch of advance()
-  std::uint32_t moving_ = 0;        // transfers
+  std::uint32_t moving_ = 0;        // transfers that are under way
   double now_ = 0.0;
   bool begun_ = false;
 };
 
-// Runs a placement on a clock that jumps from event to event, on one thread: what the engine would
-// do if every node and transfer took exactly as long as it is told. Deterministic for a seed.
-
-// `order`, where set, gets the rank of every start. REQUIRES: `core` is one of this problem,
-// placement and wiring. Throws InfeasibleError where it comes to a halt for want of memory.
+// Runs a placement on a clock that jumps from event to event, on the calling thread: what an engine
+// would do if every node and transfer took exactly as long as it is told. Returns the timeline,
+// which depends on nothing but the arguments. `seed` decides jitter and random choices. If `order`
+// is not null, it gets the rank of every start. Throws InfeasibleError if memory runs out.
+// REQUIRES: the queue is of this problem, placement and plan.
 schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
-                                 const TransferPlan& wiring, DispatchQueue& core,
-                                 const DurationModel& pace, std::uint64_t seed,
+                                 const TransferPlan& plan, DispatchQueue& queue,
+                                 const DurationModel& durations, std::uint64_t seed,
                                  StartOrder* order = nullptr);
 
 }  // namespace doppler::exec

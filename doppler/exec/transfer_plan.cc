@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint32_t kNoIndex = 0xffffffffu;
 
-// Collects everything tensor by tensor.
+// Collects copies and transfers tensor by tensor.
 struct Collector {
   const cost::Problem& problem;
   std::span<const DeviceId> device;
@@ -21,7 +21,7 @@ struct Collector {
   std::vector<std::pair<TensorId, NodeId>> at_origin = {};
   std::vector<std::pair<TensorId, CopyIndex>> copies_of = {};  // in order of tensors
 
-  // Of the tensor at hand.
+  // About the tensor that is being added.
   std::vector<CopyIndex> copy_on = {};          // by device
   std::vector<TransferIndex> transfer_to = {};  // by device
   std::vector<std::uint8_t> holds = {};         // by device: the parameter that it renews is there
@@ -103,7 +103,7 @@ struct Collector {
     }
   }
 
-  // Devices that use a parameter or write it, or are its home.
+  // Marks the devices that use a parameter or write it, or are its home.
   void mark_holders(TensorId parameter) {
     std::fill(holds.begin(), holds.end(), 0);
     if (problem.home(parameter).valid()) holds[problem.home(parameter).index()] = 1;
@@ -115,7 +115,8 @@ struct Collector {
     }
   }
 
-  // A new value goes to every device that reads the parameter, whoever waits for it there.
+  // Sends a new parameter value to every device that reads the parameter, whoever waits for it
+  // there.
   void deliver_update(TensorId tensor, CopyIndex source) {
     const DeviceId start = copies[source].device;
     const bool free_links = problem.links() == cost::LinkMode::kFree;

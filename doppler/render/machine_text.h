@@ -4,7 +4,7 @@
 #include <string>
 
 #include "doppler/device/topology.h"
-#include "doppler/exec/probe.h"
+#include "doppler/exec/probe/probe.h"
 
 namespace doppler::render {
 

@@ -186,7 +186,8 @@ std::string simulate_json(const cost::Problem& problem, const GraphOrigin& origi
 }
 
 std::string execute_json(const cost::Problem& problem, const GraphOrigin& origin,
-                         const exec::ExecuteSettings& settings, const exec::ExecuteResult& result) {
+                         const exec::ExecuteSettings& settings, const exec::ExecuteResult& result,
+                         double predicted) {
   JsonWriter json;
   json.begin_object();
   write_subject(json, problem, origin);
@@ -198,7 +199,7 @@ std::string execute_json(const cost::Problem& problem, const GraphOrigin& origin
       .field("seed", settings.seed)
       .field("runs", result.runs);
   write_makespans(json, result);
-  json.field("predicted", result.predicted);
+  json.field("predicted", predicted);
   if (result.noise) json.field("noise", *result.noise);
   if (result.pacing_error_seconds) {
     json.field("time_scale", result.time_scale)

@@ -27,9 +27,11 @@ struct Comparison {
 };
 std::string compare_json(const std::vector<Comparison>& comparisons);
 
-// What `simulate --json` prints.
+// What `run --json` prints; `predicted` is the makespan by the simulator.
 std::string execute_json(const cost::Problem& problem, const GraphOrigin& origin,
-                         const exec::ExecuteSettings& settings, const exec::ExecuteResult& result);
+                         const exec::ExecuteSettings& settings, const exec::ExecuteResult& result,
+                         double predicted);
+// What `simulate --json` prints.
 std::string simulate_json(const cost::Problem& problem, const GraphOrigin& origin,
                           const sim::SimulateSettings& settings, const sim::SimulateResult& result);
 

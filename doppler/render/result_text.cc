@@ -198,7 +198,7 @@ std::string compare_text(const cost::Problem& problem,
 }
 
 std::string execute_text(const cost::Problem& problem, const exec::ExecuteSettings& settings,
-                         const exec::ExecuteResult& result) {
+                         const exec::ExecuteResult& result, double predicted) {
   const std::string& unit = problem.time_unit();
   std::string text = makespan_text(result, unit);
   text += settings.backend == exec::kThreadsBackend    ? " on this machine's cores\n"
@@ -207,11 +207,11 @@ std::string execute_text(const cost::Problem& problem, const exec::ExecuteSettin
   if (settings.mode == schedule::Mode::kSynchronous) {
     text.insert(text.size() - 1, " (synchronous, level by level)");
   }
-  text += fmt::format("simulated  {}", format_time(result.predicted, unit));
-  if (result.predicted > 0.0) {
+  text += fmt::format("simulated  {}", format_time(predicted, unit));
+  if (predicted > 0.0) {
     text += fmt::format(": the run takes {:.1f} % {}",
-                        100.0 * std::abs(result.median / result.predicted - 1.0),
-                        result.median < result.predicted ? "less" : "more");
+                        100.0 * std::abs(result.median / predicted - 1.0),
+                        result.median < predicted ? "less" : "more");
   }
   text += "\n";
   for (const exec::DeviceLoss& loss : settings.losses) {

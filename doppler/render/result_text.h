@@ -20,9 +20,10 @@ std::string place_text(const cost::Problem& problem, const place::Result& result
 // One row per method, medians over the seeds, best first marked.
 std::string compare_text(const cost::Problem& problem, const std::vector<analysis::Entry>& entries);
 
-// What `simulate` prints after describe_problem.
+// What `run` prints after describe_problem; `predicted` is the makespan by the simulator.
 std::string execute_text(const cost::Problem& problem, const exec::ExecuteSettings& settings,
-                         const exec::ExecuteResult& result);
+                         const exec::ExecuteResult& result, double predicted);
+// What `simulate` prints after describe_problem.
 std::string simulate_text(const cost::Problem& problem, const sim::SimulateSettings& settings,
                           const sim::SimulateResult& result);
 

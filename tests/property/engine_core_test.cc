@@ -31,11 +31,12 @@ TEST(EngineCore, RunsLikeTheSimulator) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
     const schedule::Placement placement = test::random_placement(*problem, seed);
-    const TransferPlan wiring(*problem, placement);
-    const DurationModel pace(*problem);
+    const TransferPlan plan(*problem, placement);
+    const DurationModel durations(*problem);
     for (const auto choice : {schedule::Choice::kPriority, schedule::Choice::kFifo}) {
-      DispatchQueue core(*problem, placement, wiring, {.choice = choice});
-      const schedule::Timeline mine = run_virtually(*problem, placement, wiring, core, pace, seed);
+      DispatchQueue queue(*problem, placement, plan, {.choice = choice});
+      const schedule::Timeline mine =
+          run_virtually(*problem, placement, plan, queue, durations, seed);
       schedule::Timeline theirs;
       sim::Simulator(*problem).timeline(placement, {.choice = choice}, theirs);
       ASSERT_EQ(mine.makespan, theirs.makespan);
@@ -80,10 +81,10 @@ TEST(EngineCore, RandomRunsObeyTheRules) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
     const schedule::Placement placement = test::random_placement(*problem, seed);
-    const TransferPlan wiring(*problem, placement);
-    DispatchQueue core(*problem, placement, wiring, {.choice = schedule::Choice::kRandom});
+    const TransferPlan plan(*problem, placement);
+    DispatchQueue queue(*problem, placement, plan, {.choice = schedule::Choice::kRandom});
     const schedule::Timeline timeline =
-        run_virtually(*problem, placement, wiring, core, DurationModel(*problem), seed);
+        run_virtually(*problem, placement, plan, queue, DurationModel(*problem), seed);
     EXPECT_THAT(schedule::check_timeline(*problem, timeline), testing::IsEmpty());
   }
 }
@@ -105,20 +106,20 @@ TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
            static_cast<std::uint64_t>(std::ceil(meter.peak_bytes()[d]))});
     }
     const cost::Problem problem(roomy->shared_graph(), roomy->shared_topology(), options);
-    const TransferPlan wiring(problem, placement);
+    const TransferPlan plan(problem, placement);
     StartOrder order;
     try {
-      order = find_start_order(problem, placement, wiring);
+      order = find_start_order(problem, placement, plan);
     } catch (const InfeasibleError&) {  // nodes that take no time need more than the page says
       ++refused;
       continue;
     }
-    const DurationModel pace(problem, {.jitter = 0.5});
+    const DurationModel durations(problem, {.jitter = 0.5});
     for (const auto choice :
          {schedule::Choice::kPriority, schedule::Choice::kFifo, schedule::Choice::kRandom}) {
-      DispatchQueue core(problem, placement, wiring, {.choice = choice}, &order);
+      DispatchQueue queue(problem, placement, plan, {.choice = choice}, &order);
       const schedule::Timeline timeline =
-          run_virtually(problem, placement, wiring, core, pace, seed);
+          run_virtually(problem, placement, plan, queue, durations, seed);
       schedule::MemoryMeter limited_meter(problem);
       limited_meter.measure(timeline);
       // Things that take no time count together with whatever else happens at that moment.
@@ -128,9 +129,9 @@ TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
       EXPECT_THAT(schedule::check_timeline(problem, timeline,
                                            {.durations = false, .work_conserving = false}),
                   testing::IsEmpty());
-      DispatchQueue free_core(problem, placement, wiring, {.choice = choice});
+      DispatchQueue unlimited_queue(problem, placement, plan, {.choice = choice});
       const schedule::Timeline unlimited =
-          run_virtually(problem, placement, wiring, free_core, pace, seed);
+          run_virtually(problem, placement, plan, unlimited_queue, durations, seed);
       limited_meter.measure(unlimited);
       limited += limited_meter.excess_bytes() > 0.0;
     }
@@ -147,12 +148,12 @@ TEST(EngineCore, SynchronousRunsAreThoseOfTheSimulator) {
     if (problem->links() == cost::LinkMode::kFree) continue;
     ++compared;
     const schedule::Placement placement = test::random_placement(*problem, seed);
-    const TransferPlan wiring(*problem, placement);
+    const TransferPlan plan(*problem, placement);
     for (const auto choice : {schedule::Choice::kPriority, schedule::Choice::kFifo}) {
-      DispatchQueue core(*problem, placement, wiring,
-                         {.choice = choice, .mode = schedule::Mode::kSynchronous});
+      DispatchQueue queue(*problem, placement, plan,
+                          {.choice = choice, .mode = schedule::Mode::kSynchronous});
       const schedule::Timeline mine =
-          run_virtually(*problem, placement, wiring, core, DurationModel(*problem), seed);
+          run_virtually(*problem, placement, plan, queue, DurationModel(*problem), seed);
       const schedule::Timeline theirs =
           sim::run_synchronous(*problem, placement, 0.0, {.choice = choice});
       ASSERT_EQ(mine.makespan, theirs.makespan);

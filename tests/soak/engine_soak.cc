@@ -81,8 +81,8 @@ void soak_program(std::uint64_t seed, Counts& counts) {
       .choice = rng.chance(0.7) ? schedule::Choice::kRandom : schedule::Choice::kPriority,
       .watchdog_seconds = 60.0};
   if (lossy) {
-    engine_options.replace = [&](const cost::Problem& rest) {
-      return random_placement(rest, replacing);
+    engine_options.replace = [&](const cost::Problem& remaining) {
+      return random_placement(remaining, replacing);
     };
   }
   exec::Engine engine(problem, engine_options);
@@ -116,7 +116,7 @@ void soak_program(std::uint64_t seed, Counts& counts) {
     bool gone = false;
     try {
       found = engine.results();
-    } catch (const InfeasibleError&) {
+    } catch (const RunError&) {
       gone = true;  // the device failed just after the run
     }
     if (lossy) {
@@ -127,7 +127,7 @@ void soak_program(std::uint64_t seed, Counts& counts) {
     ++counts.runs;
     counts.tight += tight;
     if (!gone && found != expected) {
-      throw InfeasibleError(fmt::format("seed {}, run {}: results differ", seed, run));
+      throw RunError(fmt::format("seed {}, run {}: results differ", seed, run));
     }
   }
   ++counts.programs;

@@ -12,15 +12,15 @@ namespace {
 class Emulated final : public Backend {
  public:
   Emulated(const cost::Problem& problem, const BackendOptions& options)
-      : pace_(problem, options.deviation), time_scale_(options.time_scale) {}
+      : durations_(problem, options.skew), time_scale_(options.time_scale) {}
 
   void enter_device_thread(DeviceId) const override {}
   bool devices_have_cores() const override { return false; }
-  const DurationModel* pace() const override { return &pace_; }
+  const DurationModel* durations() const override { return &durations_; }
   double time_scale() const override { return time_scale_; }
 
  private:
-  DurationModel pace_;
+  DurationModel durations_;
   double time_scale_;
 };
 

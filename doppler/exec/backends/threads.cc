@@ -10,7 +10,7 @@
 namespace doppler::exec {
 namespace {
 
-// The cores that this process may use, by rising number; none where the system does not tell.
+// Returns the cores that this process may use, by rising number; none if the system does not tell.
 std::vector<int> allowed_cores() {
   cpu_set_t allowed;
   std::vector<int> cores;
@@ -32,10 +32,10 @@ class Threads final : public Backend {
     cpu_set_t own;
     CPU_ZERO(&own);
     CPU_SET(cores_[device.index()], &own);
-    pthread_setaffinity_np(pthread_self(), sizeof own, &own);  // it runs without, too
+    pthread_setaffinity_np(pthread_self(), sizeof own, &own);  // a failure does no harm
   }
   bool devices_have_cores() const override { return !cores_.empty(); }
-  const DurationModel* pace() const override { return nullptr; }
+  const DurationModel* durations() const override { return nullptr; }
   double time_scale() const override { return 1.0; }
 
  private:
@@ -46,7 +46,7 @@ class Threads final : public Backend {
 
 std::unique_ptr<const Backend> make_threads_backend(const cost::Problem& problem,
                                                     const BackendOptions& options) {
-  if (options.deviation != MachineSkew{} || options.time_scale != 1.0) {
+  if (options.skew != MachineSkew{} || options.time_scale != 1.0) {
     throw ParameterError("this machine's own devices take the time they take: emulate instead");
   }
   const device::Topology& topology = problem.topology();

@@ -140,9 +140,9 @@ TEST(Engine, AKernelThatFailsFailsTheRunOnly) {
   Engine engine(problem, {.check_finite = true});
   engine.load(schedule::with_b_levels(*problem, {DeviceId(0)}));
   engine.set({{x, {-1.0f}}});
-  EXPECT_EQ(test::error_of<InfeasibleError>([&] { engine.run(); }),
+  EXPECT_EQ(test::error_of<RunError>([&] { engine.run(); }),
             "node 'root' on cpu0: a result is not a finite number");
-  EXPECT_THROW(engine.results(), InfeasibleError);
+  EXPECT_THROW(engine.results(), RunError);
   engine.set({{x, {1.0f}}});
   engine.run();
   EXPECT_EQ(engine.results().at(y), std::vector<float>{0.0f});
@@ -170,12 +170,12 @@ TEST(Engine, ANodeThatHangsIsNamedAndNothingRunsAfterIt) {
       std::make_shared<const device::Topology>(device::topology_from_spec("uniform:2")));
   Engine engine(problem, {.backend = "emulated", .computes = false, .watchdog_seconds = 0.1});
   engine.load(schedule::with_b_levels(*problem, {DeviceId(0), DeviceId(1)}));
-  EXPECT_THAT(test::error_of<InfeasibleError>([&] { engine.run(); }),
+  EXPECT_THAT(test::error_of<RunError>([&] { engine.run(); }),
               testing::HasSubstr("node 'stuck' on"));
-  EXPECT_THAT(test::error_of<InfeasibleError>([&] { engine.run(); }),
+  EXPECT_THAT(test::error_of<RunError>([&] { engine.run(); }),
               testing::HasSubstr("cannot run any more"));
   engine.lose(DeviceId(1));  // whose memory the node may still use
-  EXPECT_THROW(engine.results(), InfeasibleError);
+  EXPECT_THROW(engine.results(), RunError);
 }
 
 // Everything on the devices that a problem allows, at random.
@@ -197,9 +197,9 @@ TEST(Engine, ALostDeviceFailsTheRunAndItsPlacements) {
   engine.load(random_placement(*problem, 3));
   engine.set(values);
   engine.lose(DeviceId(1));
-  EXPECT_EQ(test::error_of<InfeasibleError>([&] { engine.run(); }),
+  EXPECT_EQ(test::error_of<RunError>([&] { engine.run(); }),
             "the placement uses cpu1, which is lost");
-  EXPECT_EQ(test::error_of<InfeasibleError>([&] { engine.load(random_placement(*problem, 4)); }),
+  EXPECT_EQ(test::error_of<RunError>([&] { engine.load(random_placement(*problem, 4)); }),
             "the placement uses cpu1, which is lost");
   engine.load(schedule::with_b_levels(*problem, first));
   engine.set(values);
@@ -228,8 +228,8 @@ TEST(Engine, InputsThatWereLostHaveToBeSetAgain) {
 // New inputs count although the devices hold only what was left of the last run.
 TEST(Engine, ValuesSetAfterAMigrationAreUsed) {
   const auto problem = small_training("cpu:2");
-  Engine engine(problem, {.check_finite = true, .replace = [&](const cost::Problem& rest) {
-                            return random_allowed_placement(rest, 1);
+  Engine engine(problem, {.check_finite = true, .replace = [&](const cost::Problem& remaining) {
+                            return random_allowed_placement(remaining, 1);
                           }});
   engine.load(random_placement(*problem, 3));
   engine.set(random_values(problem->graph(), 3));
@@ -274,9 +274,9 @@ TEST_P(EngineLoss, AtAnyMomentRunsFinishOnTheOthers) {
                   {.backend = given.backend,
                    .choice = seed % 2 ? schedule::Choice::kPriority : schedule::Choice::kRandom,
                    .machine = {.time_scale = emulated ? 5.0 : 1.0},
-                   .replace = [&](const cost::Problem& rest) {
-                     interrupted += rest.node_count() < problem->node_count();
-                     return random_allowed_placement(rest, seed);
+                   .replace = [&](const cost::Problem& remaining) {
+                     interrupted += remaining.node_count() < problem->node_count();
+                     return random_allowed_placement(remaining, seed);
                    }});
     const Values values = random_values(problem->graph(), seed);
     Reference reference(problem->graph(), values);
@@ -308,7 +308,7 @@ TEST_P(EngineLoss, AtAnyMomentRunsFinishOnTheOthers) {
       Values found;
       try {
         found = engine.results();
-      } catch (const InfeasibleError&) {  // the device failed just after the run
+      } catch (const RunError&) {  // the device failed just after the run
         ASSERT_EQ(step, 0);
         found = expected;
       }

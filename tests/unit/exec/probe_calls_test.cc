@@ -1,4 +1,4 @@
-#include "doppler/exec/probe.h"
+#include "doppler/exec/probe/probe_calls.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/exec/probe_timing.h"
+#include "doppler/exec/probe/probe_timing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/exec/execute.h"
+#include "doppler/exec/profile.h"
 
 #include <gtest/gtest.h>
 

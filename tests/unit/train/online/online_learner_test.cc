@@ -10,7 +10,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
 #include "doppler/device/spec.h"
-#include "doppler/exec/measurers.h"
+#include "doppler/exec/machine.h"
 #include "doppler/graph/generate/random.h"
 #include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"

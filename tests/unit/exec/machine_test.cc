@@ -1,4 +1,4 @@
-#include "doppler/exec/execute.h"
+#include "doppler/exec/machine.h"
 #include "doppler/base/statistics.h"
 
 #include <gtest/gtest.h>

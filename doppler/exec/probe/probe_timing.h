@@ -1,5 +1,5 @@
-// How long kernels, and the engine itself, take on this machine: by runs of small graphs on the
-// engine, from its timelines.
+// How long kernels, and the engine itself, take on this computer: runs small graphs on the engine
+// and takes the times from its timelines.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "doppler/device/topology.h"
-#include "doppler/exec/probe.h"
+#include "doppler/exec/probe/probe_calls.h"
 
 namespace doppler::exec {
 
-using Samples = std::vector<double>;  // seconds, unless said otherwise
+using Samples = std::vector<double>;  // in seconds, unless said otherwise
 
-// Of samples without the tenth that is smallest and the tenth that is largest: times add up in a
-// run, so that their mean counts, but not where something else ran in between.
+// Sums samples up without the smallest and the largest tenth. Times add up in a run, so their mean
+// counts, but not that of times in which something else ran.
 struct SampleSummary {
   double mean = 0.0;
   double spread = 0.0;  // the distance of the quartiles as a share of the median
@@ -24,61 +24,64 @@ struct SampleSummary {
 // REQUIRES: there is a sample.
 SampleSummary summarise(Samples samples);
 
-// What was measured at a time, and how fast the machine was then.
+// The samples of one stretch of time, and how fast the machine was before and after it.
 struct ProbeTurn {
   std::vector<Samples> samples;      // by form
-  double before = 0.0, after = 0.0;  // seconds that a reference took
+  double before = 0.0, after = 0.0;  // seconds that the reference work took
 };
 
 // Machines have phases, some seconds long, in which they are slow. Turns beside which the reference
-// took 10 % longer than in the best quarter of its times do not count; times of the others are
-// those of a machine on which the reference takes `usual`: the median of its times that are no
-// longer.
+// took 10 % longer than in the best quarter of its times do not count. Times of the other turns are
+// scaled to a machine on which the reference takes its usual time: the median of its times within
+// that limit.
 class QuietPhases {
  public:
   // REQUIRES: there is a time.
   explicit QuietPhases(Samples references);
+  // Returns whether the machine was quiet enough in the turn.
   bool count(const ProbeTurn& turn) const;
-  double scale(const ProbeTurn& turn) const;  // of its times
+  // Returns the factor that the times of the turn are multiplied by.
+  double scale(const ProbeTurn& turn) const;
 
  private:
   double limit_ = 0.0, usual_ = 0.0;
 };
 
-// An op kind at a size: calls that stand for it, and how long each took.
+// One kind of op at one size: the calls that stand for it, and how long each took.
 struct ProbeTarget {
   std::string op;
   std::vector<ProbeCall> forms;
   std::vector<Samples> samples = std::vector<Samples>(forms.size());  // by form
   std::vector<ProbeTurn> turns = {};
 
-  // Makes `samples` of the turns that count or, where none does, of the least disturbed one.
+  // Fills `samples` from the turns that count or, if none does, from the least disturbed one.
   void keep_quiet(const QuietPhases& phases);
 
-  // Geometric means over the forms, each of which counts alike. REQUIRES: each has samples.
+  // Return geometric means over the forms, each of which counts alike. REQUIRES: each has samples.
   double bytes() const;
-  double flops() const;  // 0 where a form has none
+  double flops() const;  // 0 if a form has none
   double seconds() const;
   double spread() const;  // of all samples, each as a share of its form's mean
 };
 
-// What the engine itself takes.
+// How long the engine itself takes.
 struct EngineSamples {
-  Samples node;      // of chains of nodes that do nothing, one chain on each device: a node
-  Samples hop;       // of one chain that goes from a device to another and back: a node
-  Samples transfer;  // of kMovedBytes
-  Samples at_once;   // most transfers at one time, by run
+  Samples node;      // a node of chains that do nothing, one chain on each device
+  Samples hop;       // a node of one such chain that goes from a device to another and back
+  Samples transfer;  // a transfer of kMovedBytes
+  Samples at_once;   // the greatest number of transfers under way at one time, by run
 };
 inline constexpr double kMovedBytes = 1 << 20;  // an activation or a gradient of some thousand rows
 
-// Devices of this machine. All calls add samples from about `budget_seconds` of runs.
+// Times graphs on devices of this computer. All functions add samples from about `budget_seconds`
+// of runs.
 class ProbeTimer {
  public:
   explicit ProbeTimer(std::size_t devices);
 
   std::size_t devices() const { return topology_->device_count(); }
 
-  // While the first `busy` devices all run the target's forms.
+  // Times the target's forms while the first `busy` devices all run them.
   void time_target(std::size_t busy, double budget_seconds, ProbeTarget& target) const;
 
   void time_nodes(double budget_seconds, EngineSamples& samples) const;
