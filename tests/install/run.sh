@@ -16,6 +16,7 @@ trap 'rm -rf "$work"' EXIT
 "$work/user/embed"
 "$work/user/tensor_program"
 "$work/user/engine"
+"$work/user/train" "$work/trained"
 "$work/prefix/bin/dopp" --version
 # The installed headers must be those that were used, and no header may be left behind.
 (cd "$here/../.." && find doppler -name '*.h' | sort) >"$work/expected"

@@ -44,7 +44,9 @@ class ChangingMachine final : public schedule::Measurer {
   std::vector<LaterSlowdown> later_;
 };
 
-void check_settings(const cost::Problem& problem, const MachineSettings& settings) {
+}  // namespace
+
+void check_machine(const cost::Problem& problem, const MachineSettings& settings) {
   const bool emulated = settings.backend == exec::kEmulatedBackend;
   const bool virtual_clock = settings.clock == exec::EngineClock::kVirtual;
   if (virtual_clock && !emulated) throw ParameterError("a virtual clock needs an emulated machine");
@@ -65,11 +67,13 @@ void check_settings(const cost::Problem& problem, const MachineSettings& setting
     if (!(change.factor > 0.0)) throw ParameterError("a factor of time is above 0");
   }
   if (!emulated && problem.time_unit() != "s") {
-    throw ParameterError(fmt::format(
-        "costs in '{}' cannot be compared with seconds: use measured ones, or --costs roofline",
-        problem.time_unit()));
+    throw ParameterError(
+        fmt::format("costs in '{}' cannot be compared with seconds: use measured or roofline costs",
+                    problem.time_unit()));
   }
 }
+
+namespace {
 
 // What learns takes only the time that nobody else wants: where it shares cores with the engine,
 // runs would be slow because of it, and placements be chosen by how well they get along with it.
@@ -80,9 +84,8 @@ void stand_back() {
 #endif
 }
 
-void run_one(train::OnlineLearner& learner, schedule::Measurer& machine,
-             const ServeSettings& settings) {
-  const train::NextRun next = learner.next();
+void run_one(OnlineLearner& learner, schedule::Measurer& machine, const ServeSettings& settings) {
+  const NextRun next = learner.next();
   schedule::Timeline timeline;
   try {
     timeline = machine.measure(*next.placement, next.number);
@@ -106,7 +109,7 @@ void run_one(train::OnlineLearner& learner, schedule::Measurer& machine,
 std::unique_ptr<schedule::Measurer> make_machine(std::shared_ptr<const cost::Problem> problem,
                                                  const schedule::Placement& typical,
                                                  const MachineSettings& settings) {
-  check_settings(*problem, settings);
+  check_machine(*problem, settings);
   if (settings.clock == exec::EngineClock::kVirtual) {
     return std::make_unique<ChangingMachine>(std::move(problem), settings);
   }
@@ -123,15 +126,14 @@ std::unique_ptr<schedule::Measurer> make_machine(std::shared_ptr<const cost::Pro
       std::move(values), settings.seed);
 }
 
-void serve(train::OnlineLearner& learner, schedule::Measurer& machine,
-           const ServeSettings& settings) {
+void serve(OnlineLearner& learner, schedule::Measurer& machine, const ServeSettings& settings) {
   const auto more = [&] {
     return learner.summary().runs < settings.runs && !settings.stop.stop_requested();
   };
   if (!settings.beside) {
     // The learner comes first, so that a service that is resumed asks it just where one that was
     // not interrupted would have.
-    while (more() && learner.work(settings.stop) != train::Work::kInterrupted) {
+    while (more() && learner.work(settings.stop) != Work::kInterrupted) {
       run_one(learner, machine, settings);
       if (settings.idle) settings.idle();
     }
@@ -146,9 +148,9 @@ void serve(train::OnlineLearner& learner, schedule::Measurer& machine,
     stand_back();
     try {
       while (!over) {
-        const train::Work work = learner.work(until_over);
+        const Work work = learner.work(until_over);
         if (settings.idle) settings.idle();
-        if (work != train::Work::kDone) std::this_thread::sleep_for(kRest);
+        if (work != Work::kDone) std::this_thread::sleep_for(kRest);
       }
     } catch (...) {
       failure = std::current_exception();
