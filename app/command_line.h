@@ -35,7 +35,7 @@ class CommandLine {
 void add_graph_commands(CommandLine& line);   // graph_options.cc
 void add_device_commands(CommandLine& line);  // device_options.cc
 void add_place_commands(CommandLine& line);   // place_options.cc: methods, place, simulate, compare
-void add_train_commands(CommandLine& line);   // train_options.cc
+void add_train_command(CommandLine& line);    // train.cc
 void add_engine_commands(CommandLine& line);  // engine_options.cc: run, fidelity
 void add_look_commands(CommandLine& line);    // look_options.cc: report, whatif, diff, explain
 void add_reproduce_command(CommandLine& line);  // reproduce_options.cc

@@ -18,7 +18,6 @@ void run(const PlaceRequest& request);
 void run(const SimulateRequest& request);
 void run(const RunRequest& request);
 void run(const FidelityRequest& request);
-void run(const TrainRequest& request);
 void run(const CompareRequest& request);
 void run(const ReportRequest& request);
 void run(const WhatIfRequest& request);
@@ -26,5 +25,8 @@ void run(const DiffRequest& request);
 void run(const ExplainRequest& request);
 void run(const ReproduceRequest& request);
 void run(const ExportRequest& request);
+inline void run(const Action& action) {
+  action.work();
+}
 
 }  // namespace doppler::app

@@ -1,5 +1,7 @@
 #include "app/load.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "doppler/api/doppler.h"
@@ -8,13 +10,19 @@ namespace doppler::app {
 
 Subject load_subject(const std::string& graph, const MachineOptions& machine,
                      ProgressLine& progress) {
-  api::LoadedProblem loaded = api::load_problem({.graph = graph,
-                                                 .devices = machine.devices,
-                                                 .options = machine.problem,
-                                                 .costs = machine.costs_file,
-                                                 .load = machine.load,
-                                                 .rules_of_files = machine.rules_of_files,
-                                                 .rules = machine.rules});
+  api::LoadedProblem loaded;
+  try {
+    loaded = api::load_problem({.graph = graph,
+                                .devices = machine.devices,
+                                .options = machine.problem,
+                                .costs = machine.costs_file,
+                                .load = machine.load,
+                                .rules_of_files = machine.rules_of_files,
+                                .rules = machine.rules});
+  } catch (const api::NoDevicesError& error) {
+    throw InputError(
+        fmt::format("{}: --devices {} means nothing", error.what(), api::kDevicesOfFile));
+  }
   progress.print_notes(loaded.notes);
   return {std::move(loaded.problem), {graph, std::move(loaded.notes)}};
 }

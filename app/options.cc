@@ -30,7 +30,7 @@ class Parser {
     add_place_commands(line_);
     add_engine_commands(line_);
     add_export_command(line_);
-    add_train_commands(line_);
+    add_train_command(line_);
     add_look_commands(line_);
     add_reproduce_command(line_);
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,9 +21,6 @@
 #include "doppler/schedule/metrics.h"
 #include "doppler/schedule/timeline.h"
 #include "doppler/tra/compile.h"
-#include "doppler/train/offline/training.h"
-#include "doppler/train/online/online_learner.h"
-#include "doppler/train/online/service.h"
 #include "doppler/train/placers/policy_placer.h"
 #include "lab/reproduce.h"
 
@@ -158,34 +156,6 @@ struct FidelityRequest {
   std::string picture;  // empty: none
   bool json = false;
 };
-// Stage real of a training.
-struct OnlineRequest {
-  exec::MachineSettings machine = {.backend = ""};  // no engine yet
-  train::OnlineSettings learner;
-  std::uint64_t runs = 2000;
-  bool recalibrate = false;  // repeats stage sim with the costs that were learnt
-};
-struct TrainRequest {
-  std::vector<std::string> graphs;
-  MachineOptions machine;
-  std::string list;  // a file of graphs and devices instead of the two; empty: none
-  train::TrainingPlan plan = {.imitation_episodes = 2000};
-  bool imitation = false, simulation = true, real = false;  // the stages
-  OnlineRequest online;
-  bool paper = false;  // the paper's recipe, but for what is given below
-  std::optional<std::size_t> width, rounds, batch;
-  policy::FeatureSet without;
-  std::optional<policy::Prior> prior;
-  std::optional<policy::Priorities> priorities;
-  std::optional<double> self_imitation;
-  std::optional<double> rate, last_rate;  // default of the last: a tenth of the first
-  std::string start;  // a policy or training, for stage real also a placement; empty: none
-  std::optional<policy::Architecture> model;  // absent: that of `start`, or the plan's
-  std::uint64_t seeds = 1;                    // the plan's and those that follow it
-  std::string folder;
-  bool resume = false;
-  bool json = false;
-};
 struct ReportRequest {
   std::vector<std::string> inputs;  // placement files and folders of trainings
   std::string graph;                // empty: as each placement says; devices and costs likewise
@@ -238,11 +208,16 @@ struct ReproduceRequest {
   bool json = false;
 };
 
+// The work of a command that keeps its request to itself.
+struct Action {
+  std::function<void()> work;
+};
+
 using Request =
     std::variant<GraphShowRequest, GraphGenerateRequest, GraphWorkloadRequest, GraphCompileRequest,
                  GraphConvertRequest, DevicesListRequest, DevicesShowRequest, DevicesProbeRequest,
                  MethodsRequest, PlaceRequest, SimulateRequest, RunRequest, FidelityRequest,
-                 TrainRequest, CompareRequest, ReportRequest, WhatIfRequest, DiffRequest,
-                 ExplainRequest, ReproduceRequest, ExportRequest>;
+                 CompareRequest, ReportRequest, WhatIfRequest, DiffRequest, ExplainRequest,
+                 ReproduceRequest, ExportRequest, Action>;
 
 }  // namespace doppler::app

@@ -35,6 +35,7 @@ done
 for program in "$work"/readme/*.cc; do
   "$work/user/$(basename "$program" .cc)"
 done
+"$work/user/train" "$work/trained"
 "$work/prefix/bin/dopp" --version
 # The installed headers must be those that were used, and no header may be left behind.
 (cd "$here/../.." && find doppler -name '*.h' | sort) >"$work/expected"

@@ -19,7 +19,7 @@
 #include "doppler/base/json_reader.h"
 #include "doppler/base/statistics.h"
 #include "doppler/base/units.h"
-#include "doppler/train/session/run_folder.h"
+#include "doppler/train/session/service_folder.h"
 
 namespace doppler::render {
 namespace {

@@ -182,8 +182,9 @@ BatchReport Learner::learn(Task& task, std::span<const policy::Episode> episodes
   return step(task, played, stakes, 0, rate);
 }
 
-BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> lessons, double rate) {
-  return learn(task, lessons, std::vector<double>(lessons.size(), 1.0), rate);
+BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> teacher_episodes,
+                             double rate) {
+  return learn(task, teacher_episodes, std::vector<double>(teacher_episodes.size(), 1.0), rate);
 }
 
 BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> episodes,

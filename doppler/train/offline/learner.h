@@ -1,8 +1,7 @@
-// Updates of a policy's parameters, one batch of episodes after another, from any number of
-// problems.
+// Updates a policy's parameters, one batch of episodes after another, on any number of problems.
 //
-// Every episode has its own seed, and gradients are added up in the order of the episodes, so that
-// results are the same bits on any number of threads.
+// Every episode has a seed of its own, and gradients are added up in the order of the episodes, so
+// that results have the same bits on any number of threads.
 #pragma once
 
 #include <cmath>
@@ -23,39 +22,44 @@
 
 namespace doppler::train {
 
+// The mean time of a task's episodes that fitted into memory, and how many these were.
 struct MeanTime {
   double seconds = 0.0, episodes = 0.0;
 };
 
-// A problem to learn from, and the best episode that was seen of it. One thread at a time.
+// A problem to learn from, and the best episode that was seen of it. Not thread safe.
 class Task {
  public:
-  // Throws ParameterError where the model is not for so many devices.
+  // `model` must outlive this object. Throws ParameterError if the model is for another number of
+  // devices.
   Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& model,
        schedule::Objective objective = schedule::Objective::kNominal,
        policy::Priorities priorities = policy::Priorities::kOrder);
 
   const cost::Problem& problem() const { return *problem_; }
   const policy::NodeFeatures& nodes() const { return nodes_; }
-  // Infinite before the first episode that fits.
+  // Returns the best episode's time, in the problem's unit; infinite before the first episode that
+  // fits into memory.
   double best_time() const { return best_time_; }
   const policy::Episode& best() const { return best_; }
-  // Of the closest to fitting, as long as none does.
+  // Returns by how many bytes the closest episode did not fit, as long as none fits; else infinity
+  // or an earlier value.
   double least_excess_bytes() const { return least_excess_bytes_; }
-  // Of all episodes that fitted, for Recipe::kPaper.
+  // Returns the mean over all episodes that fitted. Only Recipe::kPaper keeps it.
   const MeanTime& mean_time() const { return mean_time_; }
   void set_mean_time(const MeanTime& mean) { mean_time_ = mean; }
+  // Returns the episode as a placement, with the priorities that the task was made with.
   schedule::Placement placement_of(const policy::Episode& episode) const;
-  // Of the best episode or, where none fitted into memory, of that which came closest. REQUIRES:
-  // there was one.
+  // Returns the placement of the best episode or, if none fitted into memory, of the one that came
+  // closest. It is empty if there was no episode yet.
   schedule::Placement placement() const {
     return placement_of(std::isfinite(best_time_) ? best_ : closest_);
   }
-  // Keeps the episode where it is the best so far or, as long as none fits, the closest to fitting.
-  // The time is infinite where it does not fit, and then `excess_bytes` what was too much.
+  // Keeps the episode if it is the best so far or, as long as none fits, the closest to fitting.
+  // `time` is infinite if it does not fit, and `excess_bytes` is then by how much.
   void offer(const policy::Episode& episode, double time, double excess_bytes);
-  // Times of episodes come from here instead of the simulator, in their order; infinite for one
-  // that did not run. They are played by one thread then.
+  // Takes the times of episodes from `measure` instead of the simulator, one after the other in the
+  // order of the batch. `measure` returns infinity for a placement that did not run.
   void measure_with(std::function<double(const schedule::Placement&)> measure) {
     measure_ = std::move(measure);
   }
@@ -78,28 +82,33 @@ class Task {
   std::function<double(const schedule::Placement&)> measure_;
 };
 
-// How episodes teach.
+// Selects how episodes teach.
 enum class Recipe : std::uint8_t {
-  kBatches,  // sampled; each against the mean of its batch
-  kPaper     // one at a time, the likeliest choice or now and then any; against the mean so far
+  kBatches,  // Episodes are sampled and compared with the mean of their batch.
+  kPaper  // One episode at a time takes the likeliest choices, or any with a small chance, and is
+          // compared with the mean so far.
 };
 
 struct LearnerSettings {
   Recipe recipe = Recipe::kBatches;
   std::size_t batch = 16;         // episodes for one update; 1 for Recipe::kPaper
-  double entropy = 0.0;           // stake of the policies' entropy; only for Recipe::kPaper
-  double longest_gradient = 1.0;  // longer ones are scaled down to it
-  double self_imitation = 0.03;   // stake of the best episode so far, beside 1 for each of a batch
+  double entropy = 0.0;           // weight of the policies' entropy; only for Recipe::kPaper
+  double longest_gradient = 1.0;  // longer gradients are scaled down to this length
+  // The weight of the best episode so far, where every episode of the batch has weight 1.
+  double self_imitation = 0.03;
   int threads = 1;
 };
 
+// What one batch of episodes came to.
 struct BatchReport {
-  double mean = 0.0, best = 0.0;  // times of the batch that fit; infinite where none does
-  std::size_t misfits = 0;        // episodes that do not fit into memory
-  double gradient_length = 0.0;   // before it was cut
+  // The mean and the smallest time of the episodes that fitted; infinite if none did.
+  double mean = 0.0, best = 0.0;
+  std::size_t misfits = 0;                      // episodes that did not fit into memory
+  double gradient_length = 0.0;                 // before it was scaled down
   policy::LogProbability log_probability = {};  // mean over the batch
 };
 
+// Holds the parameters and the optimiser. Not thread safe; one call uses several threads.
 class Learner {
  public:
   // `model` must outlive this object.
@@ -107,35 +116,36 @@ class Learner {
 
   std::span<const float> parameters() const { return parameters_; }
   const nn::AdamState& optimiser() const { return adam_.state(); }
-  // Goes on from a checkpoint.
+  // Continues from a checkpoint. REQUIRES: both have as many numbers as the parameters.
   void restore(std::vector<float> parameters, nn::AdamState optimiser);
 
-  // Plays a batch without learning, the first greedily, the others at every combination of some
-  // temperatures of the two policies: where many choices must be right together, chances as they
-  // were learnt are too wild. Times by episode; what is best goes to the task.
+  // Plays `count` episodes without learning: the first takes the likeliest choices, the others
+  // combine several temperatures of the two policies, since the probabilities as learnt are too
+  // wild where many choices must be right together. Returns the episodes' times; the best goes to
+  // the task.
   std::vector<double> sample(Task& task, std::size_t count, std::uint64_t seed);
-  // Learns from a batch which episodes were better than its mean (REINFORCE; advantages in units of
-  // the batch's standard deviation).
+  // Plays a batch and learns which of its episodes were better than their mean (REINFORCE, with
+  // advantages in units of the batch's standard deviation).
   BatchReport reinforce(Task& task, std::uint64_t seed, double rate);
-  // The same in the manner of Recipe::kPaper: one episode, with a share of choices at random.
+  // Learns in the manner of Recipe::kPaper: from one episode, with a share of random choices.
   BatchReport reinforce_one(Task& task, std::uint64_t seed, double rate, double exploration);
-  // Learns from episodes that ran elsewhere, each with what it counts: more of what has a positive
-  // stake, less of what has a negative one.
+  // Learns from episodes that ran elsewhere. An episode with a positive stake becomes likelier, one
+  // with a negative stake less likely.
   BatchReport learn(Task& task, std::span<const policy::Episode> episodes,
                     std::span<const double> stakes, double rate);
   // Learns to do what a teacher did.
-  BatchReport imitate(Task& task, std::span<const policy::Episode> lessons, double rate);
+  BatchReport imitate(Task& task, std::span<const policy::Episode> teacher_episodes, double rate);
 
  private:
-  // decoding(i) of every episode.
+  // Plays `count` episodes; decoding(i) says how choices of episode i are made.
   template <class DecodingOf>
   void play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding);
-  // One step along the gradient of the sum of stakes times log probabilities. The first `played` of
-  // the episodes are those played last.
+  // Makes one step along the gradient of the sum of stakes times log probabilities. The first
+  // `played` of the episodes are those that were played last.
   BatchReport step(Task& task, std::span<const policy::Episode* const> episodes,
                    std::span<const double> stakes, std::size_t played, double rate);
   std::size_t threads_for(std::size_t count) const;
-  // body(thread, i) for every episode of a batch.
+  // Calls body(thread, i) for every episode of a batch.
   template <class Body>
   void for_each_episode(std::size_t count, const Body& body) const;
 
@@ -144,37 +154,35 @@ class Learner {
   nn::Adam adam_;
   std::unique_ptr<policy::Workspace> workspace_;
   std::vector<float> gradients_;
-  // By episode of the batch.
+  // The following are indexed by episode of the batch.
   std::vector<policy::Episode> episodes_;
   std::vector<double> times_, excess_bytes_;
   std::vector<policy::LogProbability> log_probabilities_;
 };
 
-// Notices that a training has gone astray, and takes it back: where batches take half as long again
-// against the best known as they once did, the parameters return to what they were then.
-//
-// One thread at a time.
-
+// Notices that a training has diverged, and takes it back: if batches become one and a half times
+// as slow, relative to the best known time, as they once were, the parameters return to what they
+// were then. Not thread safe.
 class DivergenceWatch {
  public:
-  // All that it knows; empty before the first state that is worth returning to.
+  // All that the watch knows. Parameters are empty before the first state worth returning to.
   struct State {
     double level = 0.0;         // running mean over batches of log(mean time / best known time)
     std::uint64_t batches = 0;  // seen since the last return
-    std::uint64_t returns = 0;
+    std::uint64_t returns = 0;  // times that the training was taken back
     double good_level = std::numeric_limits<double>::infinity();
     std::vector<float> parameters = {};
     nn::AdamState optimiser = {};
   };
 
-  // The running mean covers all problems about twice.
+  // Makes the running mean long enough to cover each of `problems` about twice.
   explicit DivergenceWatch(std::size_t problems);
 
-  // After every update: `excess` is log(mean time of the batch / best known time). True where the
-  // training had diverged and the learner was taken back.
+  // Is called after every update; `excess` is log(mean time of the batch / best known time).
+  // Returns true if the training had diverged and the learner was taken back.
   bool after_update(double excess, Learner& learner);
 
-  // What learning rates are to be multiplied by: half as much after every return.
+  // Returns the factor of the learning rates, which is halved by every return.
   double rate_factor() const;
 
   const State& state() const { return state_; }

@@ -15,10 +15,10 @@ namespace {
 // Streams of random numbers of one seed.
 constexpr std::uint64_t kStartStream = 1, kOrderStream = 2, kBatchStream = 3, kTeacherStream = 4;
 
-// Lessons that a teacher gives for one problem, with seeds of their own; fewer where it searches,
+// Episodes that a teacher gives for one problem, with seeds of their own; fewer where it searches,
 // which takes time and makes each of them good.
-constexpr std::size_t kLessons = 8, kSearchedLessons = 3;
-constexpr std::uint64_t kLessonEvaluations = 2000;
+constexpr std::size_t kTeacherEpisodes = 8, kSearchedTeacherEpisodes = 3;
+constexpr std::uint64_t kTeacherEvaluations = 2000;
 
 bool is_finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
@@ -55,7 +55,15 @@ TrainingPlan completed(TrainingPlan plan,
 }  // namespace
 
 std::string_view stage_name(Stage stage) {
-  return stage == Stage::kImitation ? "imitation" : "sim";
+  switch (stage) {
+    case Stage::kImitation:
+      return "imitation";
+    case Stage::kSimulation:
+      return "sim";
+    case Stage::kReal:
+      return "real";
+  }
+  return "";
 }
 
 std::uint64_t TrainingPlan::hash() const {
@@ -102,9 +110,9 @@ Training::Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Pr
     : plan_(completed(std::move(plan), problems)),
       teachers_(teachers),
       model_(policy::make_model(plan_.architecture, plan_.shape)),
-      lessons_(problems.size()),
+      teacher_episodes_(problems.size()),
       learner_(*model_, plan_.learner, start_values(*model_, std::move(start), plan_.seed)),
-      watch_(lessons_.size()) {
+      watch_(teacher_episodes_.size()) {
   for (auto& problem : problems) {
     if (problem->node_count() == 0) throw ParameterError("a graph without nodes teaches nothing");
     tasks_.push_back(
@@ -128,25 +136,25 @@ std::size_t Training::task_of(std::uint64_t update) const {
   return order[update % count];
 }
 
-const std::vector<policy::Episode>& Training::lessons_for(std::size_t task) {
-  if (lessons_[task]) return *lessons_[task];
-  std::vector<policy::Episode>& lessons = lessons_[task].emplace();
+const std::vector<policy::Episode>& Training::teacher_episodes_for(std::size_t task) {
+  if (teacher_episodes_[task]) return *teacher_episodes_[task];
+  std::vector<policy::Episode>& episodes = teacher_episodes_[task].emplace();
   const cost::Problem& problem = tasks_[task]->problem();
   const place::Placer& teacher = teachers_.find(plan_.teacher);
-  const std::size_t count = teacher.uses_budget() ? kSearchedLessons : kLessons;
+  const std::size_t count = teacher.uses_budget() ? kSearchedTeacherEpisodes : kTeacherEpisodes;
   for (std::size_t i = 0; i < count; ++i) {
     try {
       const place::PlaceResult placed =
           teacher.place(problem, {.seed = mix64(plan_.seed ^ mix64(kTeacherStream + i)),
                                   .objective = plan_.objective,
-                                  .max_evaluations = kLessonEvaluations,
+                                  .max_evaluations = kTeacherEvaluations,
                                   .threads = plan_.learner.threads});
-      lessons.push_back(policy::to_episode(problem, placed.placement));
+      episodes.push_back(policy::to_episode(problem, placed.placement));
     } catch (const InfeasibleError&) {
       // Of what does not fit into memory there is nothing to learn.
     }
   }
-  return lessons;
+  return episodes;
 }
 
 UpdateReport Training::update() {
@@ -166,11 +174,11 @@ UpdateReport Training::update() {
   nn::AdamState optimiser = learner_.optimiser();
   const std::uint64_t seed = mix64(plan_.seed ^ mix64(kBatchStream + (updates_ << 8)));
   if (imitating) {
-    const std::span<const policy::Episode> lessons = lessons_for(report.task);
-    const std::size_t count = std::min(plan_.learner.batch, lessons.size());
+    const std::span<const policy::Episode> episodes = teacher_episodes_for(report.task);
+    const std::size_t count = std::min(plan_.learner.batch, episodes.size());
     if (count > 0) {
       report.batch = learner_.imitate(
-          task, lessons.subspan(updates_ % (lessons.size() / count) * count, count), report.rate);
+          task, episodes.subspan(updates_ % (episodes.size() / count) * count, count), report.rate);
     }
   } else if (plan_.learner.recipe == Recipe::kPaper) {
     report.batch =

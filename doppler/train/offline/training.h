@@ -1,5 +1,6 @@
-// A training from start to end: stages, rates, which problem is next. Its state can be saved after
-// any update and taken up again; the rest then gives the same bits as if nothing had happened.
+// A training of stages I and II from start to end: which stage, which learning rate and which
+// problem is next. Its state can be saved after any update and restored later; what follows then
+// gives the same bits as if the training had never been interrupted.
 #pragma once
 
 #include <cstdint>
@@ -16,96 +17,108 @@
 
 namespace doppler::train {
 
-// Linear in between.
+// The learning rates at the beginning and at the end of a stage, and linearly in between.
 struct Rates {
   double first = 4e-3, last = 4e-4;
 
+  // Returns the rate where `progress` goes from 0 to 1.
   double at(double progress) const { return first + (last - first) * progress; }
 };
 
+// What is trained and how.
 struct TrainingPlan {
   policy::Architecture architecture = policy::Architecture::kDual;
-  // Models for one number of devices take that of the problems where the shape has none.
+  // If a model needs a number of devices and this has none, it takes that of the problems.
   policy::NetworkShape shape = {};
   policy::Priorities priorities = policy::Priorities::kOrder;
-  std::uint64_t imitation_episodes = 0;  // stage I, over all problems
-  std::uint64_t episodes = 20'000;       // stage II, likewise
-  std::string teacher = "critical-path";
+  std::uint64_t imitation_episodes = 0;   // of stage I, over all problems
+  std::uint64_t episodes = 20'000;        // of stage II, over all problems
+  std::string teacher = "critical-path";  // the placement method that stage I imitates
   schedule::Objective objective = schedule::Objective::kNominal;
   std::uint64_t seed = 1;
   LearnerSettings learner = {};
-  Rates imitation_rates = {}, rates = {};  // of learning, in the two stages
-  double exploration = 0.0;  // to begin with, none in the end; only for Recipe::kPaper
+  Rates imitation_rates = {}, rates = {};  // of stages I and II
+  // The share of random choices at the beginning of stage II, which falls to 0 at its end. Only for
+  // Recipe::kPaper.
+  double exploration = 0.0;
 
-  // What the paper used: networks, stages, rates.
+  // Returns what the paper used: its networks, stages and rates.
   static TrainingPlan of_paper();
 
-  // Of everything that decides the result; not the number of threads.
+  // Returns a hash of everything that decides the result, which the number of threads does not.
   std::uint64_t hash() const;
 };
 
-enum class Stage : std::uint8_t { kImitation, kSimulation };
+// The stages of a training: imitation of a teacher (I), episodes in the simulator (II), and runs on
+// an engine (III, train/session/session.h).
+enum class Stage : std::uint8_t { kImitation, kSimulation, kReal };
+// Returns "imitation", "sim" or "real".
 std::string_view stage_name(Stage stage);
 
+// What one update did.
 struct UpdateReport {
   std::uint64_t update = 0;    // counted from 1
-  std::uint64_t episodes = 0;  // so far
+  std::uint64_t episodes = 0;  // in all updates so far
   Stage stage = Stage::kSimulation;
-  std::size_t task = 0;
-  double rate = 0.0;
+  std::size_t task = 0;  // index of the problem
+  double rate = 0.0;     // of learning
   BatchReport batch = {};
-  double best_time = 0.0;  // of the task so far
-  // The update gave numbers that are not finite and was undone, or training had diverged and went
-  // back to the last good state.
+  double best_time = 0.0;  // of the task so far; infinite if no episode fitted into memory
+  // Whether the update gave numbers that are not finite and was undone, or the training had
+  // diverged and went back to the last good state.
   bool rolled_back = false;
 };
 
-// What is left to know after any update.
+// All that a training needs to continue after any update.
 struct TrainingState {
   std::uint64_t plan_hash = 0, problems_hash = 0;
   std::uint64_t updates = 0, rollbacks = 0;
   std::vector<float> parameters = {};
   nn::AdamState optimiser = {};
   DivergenceWatch::State watch = {};
-  std::vector<double> best_times = {};              // by task; infinite: none yet
+  std::vector<double> best_times = {};              // by task; infinite if there is none yet
   std::vector<policy::Episode> best_episodes = {};  // by task
   std::vector<MeanTime> mean_times = {};            // by task
 };
 
+// Not thread safe; an update uses the threads of the plan's learner.
 class Training {
  public:
-  // `start`: parameters to begin with; empty: random ones from the seed. Throws ParameterError for
-  // numbers that make no sense, and for problems with different numbers of devices where the model
-  // is for one.
+  // `start` has the parameters to begin with; if it is empty they are random numbers from the seed.
+  // `teachers` must outlive this object. Throws ParameterError for settings that make no sense, for
+  // a start of another network, and for problems with different numbers of devices if the model is
+  // for one number.
   Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Problem>> problems,
            const place::Registry& teachers, std::vector<float> start = {});
 
   bool done() const { return updates_ == total_updates(); }
-  std::uint64_t updates() const { return updates_; }  // so far
+  std::uint64_t updates() const { return updates_; }
   std::uint64_t total_updates() const { return imitation_updates_ + simulation_updates_; }
   std::uint64_t total_episodes() const { return total_updates() * plan_.learner.batch; }
-  // REQUIRES: !done().
+  // Learns from one batch of episodes. REQUIRES: !done().
   UpdateReport update();
 
   TrainingState state() const;
-  // Throws InputError where the state is of another plan or other problems.
+  // Continues from a state. Throws InputError if it is of another plan or of other problems.
   void restore(TrainingState state);
 
+  // Returns the policy as it is now.
   policy::Policy policy() const;
   std::size_t task_count() const { return tasks_.size(); }
   const Task& task(std::size_t i) const { return *tasks_[i]; }
 
  private:
   std::size_t task_of(std::uint64_t update) const;
-  const std::vector<policy::Episode>& lessons_for(std::size_t task);
+  const std::vector<policy::Episode>& teacher_episodes_for(std::size_t task);
   std::uint64_t problems_hash() const;
 
   TrainingPlan plan_;
   const place::Registry& teachers_;
   std::unique_ptr<const policy::Model> model_;
   std::vector<std::unique_ptr<Task>> tasks_;
-  // By task, made when first asked for; none where the teacher found nothing that fits.
-  std::vector<std::optional<std::vector<policy::Episode>>> lessons_;
+  // What the teacher did, by task; made when it is first needed. Empty if the teacher found nothing
+  // that fits into memory.
+  std::vector<std::optional<std::vector<policy::Episode>>> teacher_episodes_;
   Learner learner_;
   DivergenceWatch watch_;
   policy::Domain domain_;

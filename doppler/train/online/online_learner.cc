@@ -179,7 +179,7 @@ void OnlineLearner::report_failure() {
 
 void OnlineLearner::end_race(Verdict verdict) {
   const Advantage measured = candidate_->race.advantage(noise_.noise());
-  if (policy_) lessons_.push_back({candidate_->placement, measured});
+  if (policy_) race_results_.push_back({candidate_->placement, measured});
   if (verdict != Verdict::kBetter) {
     drop_candidate();
     return;
@@ -240,7 +240,7 @@ Work OnlineLearner::work(const StopToken& stop) {
   const std::optional<Candidate> candidate = candidate_;
   const std::uint64_t runs = runs_, proposal = proposals_;
   const std::set<std::uint64_t> tried = tried_;
-  const std::vector<Lesson> lessons = std::exchange(lessons_, {});
+  const std::vector<RaceResult> race_results = std::exchange(race_results_, {});
   if (!candidate) ++proposals_;
   lock.unlock();
 
@@ -248,7 +248,7 @@ Work OnlineLearner::work(const StopToken& stop) {
   place::Scorer scorer(*problem, schedule::Objective::kNominal);
   const double predicted = scorer.score(*incumbent, cost::kInfinity);
   const double limit = predicted * (1.0 + settings_.max_slowdown);
-  for (const Lesson& lesson : lessons) policy_->learn(*lesson.placement, lesson.measured);
+  for (const RaceResult& result : race_results) policy_->learn(*result.placement, result.measured);
   std::optional<Proposal> proposed;
   bool cleared = false;
   if (candidate) {

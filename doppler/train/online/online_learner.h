@@ -1,4 +1,4 @@
-// Learns where to run things from the runs of a service, carefully.
+// Improves the placement of a service from its own runs, without risking much.
 //
 //   OnlineLearner learner(problem, start, policy, settings);
 //   for (;;) {                                     // the service's own thread
@@ -10,15 +10,16 @@
 //
 // One placement is in service, the incumbent. A share of the runs, never more than
 // `settings.explore` of those so far, tries a candidate instead, in pairs with the incumbent
-// (race.h); it takes the incumbent's place where it is faster beyond the noise, and is dropped
-// where it is not. The one that it replaced then runs against it for some more pairs: they say by
-// how much it is faster, which the race that it won overstates, and undo what was luck. No
-// candidate runs unless its time, as the simulator predicts it with costs calibrated on the runs so
-// far (cost/calibration.h), is at most `settings.max_slowdown` above the incumbent's.
+// (race.h). The candidate takes the incumbent's place if it is faster beyond the noise, and is
+// dropped if it is not. After a change the former incumbent runs against the new one for some more
+// pairs. They say by how much the new one is faster, which the race that it won overstates, and
+// they undo a change that was luck. A candidate runs only if its predicted time is at most
+// `settings.max_slowdown` above the incumbent's. Predictions come from the simulator, with costs
+// calibrated on the runs so far (cost/calibration.h).
 //
-// work() calibrates, predicts, searches and trains; next() and report() never wait for it, and one
-// thread may call these while another calls work(). The same calls in the same order give the same
-// bits.
+// work() calibrates, predicts, searches and trains. next() and report() never wait for it: one
+// thread may call these two while another calls work(). The same calls in the same order give the
+// same bits.
 #pragma once
 
 #include <cstdint>
@@ -42,84 +43,92 @@
 namespace doppler::train {
 
 struct OnlineSettings {
-  double explore = 0.1;       // of the runs, from 0 to 0.5
-  double max_slowdown = 0.1;  // of a candidate's predicted time over the incumbent's
+  double explore = 0.1;       // the most of the runs that try candidates, from 0 to 0.5
+  double max_slowdown = 0.1;  // of a candidate's predicted time over the incumbent's, as a share
   bool search = true, policy = true, traffic = true, moves = true;  // where candidates come from
   std::uint64_t evaluations = 4000;                                 // simulated runs of a search
-  std::size_t updates = 20;  // of the policy, for a candidate
+  std::size_t updates = 20;  // of the policy, before it proposes a candidate
   std::uint64_t seed = 1;
 
-  // Of everything that decides the result.
+  // Returns a hash of everything that decides the result.
   std::uint64_t hash() const;
 };
 
+// What the service is to run next.
 struct NextRun {
   std::shared_ptr<const schedule::Placement> placement;
-  bool exploratory = false;
+  bool exploratory = false;  // whether it is a candidate
   std::uint64_t number = 0;  // counted from 0
 };
 
 // A candidate that took the incumbent's place.
 struct Promotion {
-  std::uint64_t run = 0;  // after so many
+  std::uint64_t run = 0;  // the number of runs before it
   Advantage measured = {};
-  // Measured again once it had won: what it won by alone overstates. Not where the one that it
-  // replaced is predicted to be too slow to run once more.
+  // Whether `measured` comes from pairs after the race, which do not overstate. It does not if the
+  // former incumbent is predicted to be too slow to run once more.
   bool confirmed = false;
-  std::string source = {};  // the proposer
+  std::string source = {};  // name of the proposer
   double moved_parameter_bytes = 0.0;
 };
 
 struct OnlineSummary {
   std::uint64_t runs = 0, explored = 0, candidates = 0;
   std::vector<Promotion> promotions = {};
-  // What the runs' time is less than with the placement of the start: 0.1 is a tenth; with a 95 %
-  // interval. From the races, so that a machine that changes does not matter.
+  // By which share the runs take less time than with the placement of the start (0.1 is a tenth),
+  // with its 95 % interval. It is computed from the races, so that a machine that changes meanwhile
+  // does not matter.
   double improvement = 0.0, improvement_low = 0.0, improvement_high = 0.0;
-  // What exploring took longer than the incumbent would have, as a share of the time of all runs;
-  // below 0 where candidates were faster.
+  // The extra time of exploratory runs, as a share of the time of all runs; below 0 if candidates
+  // were faster than the incumbent.
   double slowdown_paid = 0.0;
-  double noise = 0.0;         // of one run's time, as a share
-  std::uint64_t changes = 0;  // of devices and links, that were noticed
-  double predicted = 0.0;     // the incumbent's time, by the latest calibration; 0: none yet
+  double noise = 0.0;         // standard deviation of one run's time, as a share
+  std::uint64_t changes = 0;  // changes of devices and links that were noticed
+  // The incumbent's time by the latest calibration, in the problem's unit; 0 before the first.
+  double predicted = 0.0;
 };
 
+// What a call of work() did.
 enum class Work : std::uint8_t {
-  kNone,  // there was nothing to do
-  kDone,
-  kInterrupted,  // asked to stop; as if it had not been called
+  kNone,         // There was nothing to do.
+  kDone,         // There may be more to do.
+  kInterrupted,  // It was asked to stop, and all is as if it had not been called.
 };
 
 class OnlineLearner {
  public:
-  // Throws ParameterError for settings out of range, for a placement that is not one of the
-  // problem and for a policy that is for another number of devices. Without a policy none proposes.
+  // If there is no policy, none proposes candidates. Throws ParameterError for settings out of
+  // range, for a start that is not a placement of the problem, and for a policy for another number
+  // of devices.
   OnlineLearner(std::shared_ptr<const cost::Problem> problem, schedule::Placement start,
                 std::optional<policy::Policy> policy, OnlineSettings settings);
 
-  // REQUIRES: the run before was reported.
+  // Returns what to run next. REQUIRES: the run before was reported.
   NextRun next();
-  // How long the last run took, and what happened in it where that is known: without timelines the
-  // simulator learns nothing. Throws ParameterError for a time that is not above 0; the run is
-  // then still to be reported.
+  // Reports how long the last run took, in the problem's unit, and what happened in it if that is
+  // known: without timelines the costs are not calibrated. Throws ParameterError for a time that is
+  // not above 0; the run is then still to be reported.
   void report(double time, const schedule::Timeline* timeline = nullptr);
-  // The last run came to nothing: a candidate is dropped.
+  // Reports that the last run failed. A candidate that fails is dropped.
   void report_failure();
 
-  // Does what is to be done beside the runs.
+  // Does one piece of the work beside the runs.
   Work work(const StopToken& stop = {});
 
   std::shared_ptr<const schedule::Placement> incumbent() const;
   OnlineSummary summary() const;
-  // The problem with costs as the runs so far say: for training and placing against it.
+  // Returns the problem with costs calibrated on the runs so far, to train and place against.
   std::shared_ptr<const cost::Problem> calibrated() const;
-  // As it is now; nothing where there is none. For the thread that calls work().
+  // Returns the policy as it is now, or nothing if there is none. Only for the thread that calls
+  // work().
   std::optional<policy::Policy> policy() const;
 
-  // For checkpoints, between report() and next(), for the thread that calls work(): the rest gives
-  // the same bits as if nothing had happened. Throws InputError for a state of another problem or
-  // other settings, or a damaged one.
+  // Returns the state for a checkpoint. Only between report() and next(), and for the thread that
+  // calls work().
   std::string state_json() const;
+  // Continues from a state: what follows gives the same bits as if nothing had happened. `file`
+  // names it in errors. Throws InputError for a state that is damaged or of another problem or
+  // other settings.
   void restore(const std::string& file, std::string_view text);
 
  private:
@@ -127,10 +136,10 @@ class OnlineLearner {
     std::shared_ptr<const schedule::Placement> placement;
     std::string source;
     Race race;
-    // Whether it was predicted to be near enough, with what was known after so many runs.
+    // Whether its predicted time allows it to run, and the number of runs behind that prediction.
     bool cleared = false;
     std::uint64_t cleared_at = 0;
-    // The incumbent of before, which runs once more against the one that replaced it.
+    // Whether it is the former incumbent, which runs once more against the one that replaced it.
     bool former = false;
   };
   struct Proposal {
@@ -139,7 +148,8 @@ class OnlineLearner {
     double predicted = 0.0;
   };
 
-  // REQUIRES: the mutex is held. What is returned never changes.
+  // Returns the calibration as it is; it never changes once it was returned. REQUIRES: the mutex is
+  // held.
   std::shared_ptr<const cost::Calibration> lend_calibration() const;
   bool needs_work() const;
   bool may_explore() const;
@@ -153,31 +163,32 @@ class OnlineLearner {
   const OnlineSettings settings_;
   const schedule::Placement start_;
 
-  // Of the thread that calls work().
+  // The following belong to the thread that calls work().
   std::unique_ptr<Proposer> search_, traffic_, moves_;
   std::unique_ptr<PolicyProposer> policy_;
 
-  mutable std::mutex mutex_;  // of all below
+  mutable std::mutex mutex_;  // guards all below
   std::shared_ptr<const schedule::Placement> incumbent_;
   std::optional<Candidate> candidate_;
-  // Once it is lent, the next report() goes on with a copy: whoever works holds the mutex for the
-  // time of a pointer, however seldom it gets to run.
-  std::shared_ptr<cost::Calibration> calibration_;  // never null
+  // Never null. Once it is lent, the next report() changes a copy of it, so that work() holds the
+  // mutex no longer than it takes to copy a pointer.
+  std::shared_ptr<cost::Calibration> calibration_;
   mutable bool calibration_lent_ = false;
   NoiseMeter noise_;
   std::uint64_t runs_ = 0, explored_ = 0, candidates_ = 0;
-  bool running_ = false, exploring_ = false;  // the run that was not reported yet
-  std::optional<double> unpaired_;            // time of the candidate's run before this one
+  bool running_ = false, exploring_ = false;  // about the run that was not reported yet
+  std::optional<double> unpaired_;            // time of a candidate's run whose pair is incomplete
   std::uint64_t proposals_ = 0;               // times that proposers were asked
-  std::uint64_t ask_again_at_ = 0;            // runs: they had nothing to propose until then
-  std::uint64_t in_vain_ = 0;                 // times that they had nothing, one after the other
+  std::uint64_t ask_again_at_ = 0;            // number of runs from which they are asked again
+  std::uint64_t in_vain_ = 0;                 // times in a row that they had nothing to propose
   std::set<std::uint64_t> tried_;             // hashes of placements that lost
   std::vector<Promotion> promotions_;
-  struct Lesson {
+  // A placement that raced, and what was measured of it.
+  struct RaceResult {
     std::shared_ptr<const schedule::Placement> placement;
     Advantage measured;
   };
-  std::vector<Lesson> lessons_;  // for the policy
+  std::vector<RaceResult> race_results_;  // that the policy was not told yet
   double total_time_ = 0.0, paid_ = 0.0, predicted_ = 0.0;
 };
 

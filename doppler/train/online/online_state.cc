@@ -86,7 +86,7 @@ std::string OnlineLearner::state_json() const {
   json.end_array();
   // What is large is packed while the service goes on.
   const std::shared_ptr<const cost::Calibration> calibration = lend_calibration();
-  const std::vector<Lesson> lessons = lessons_;
+  const std::vector<RaceResult> race_results = race_results_;
   lock.unlock();
   json.field("calibration", packed(calibration->state()));
   if (policy_) {
@@ -94,17 +94,17 @@ std::string OnlineLearner::state_json() const {
     // Those that the policy was not told yet come after those that it was.
     PolicyProposer told(policy_->policy(), 0, 0);
     told.restore(std::move(state));
-    for (const Lesson& lesson : lessons) told.learn(*lesson.placement, lesson.measured);
+    for (const RaceResult& result : race_results) told.learn(*result.placement, result.measured);
     state = told.state();
     json.key("policy").begin_object().field("parameters", packed(state.parameters));
     json.field("means", packed(state.optimiser.mean));
     json.field("squares", packed(state.optimiser.square));
     json.field("optimiser_steps", state.optimiser.steps);
     json.field("stakes", packed(state.stakes)).key("lessons").begin_array();
-    for (const schedule::Placement& lesson : state.placements) {
+    for (const schedule::Placement& raced : state.placements) {
       json.begin_object(JsonLayout::kCompact)
-          .field("device", packed(lesson.device))
-          .field("priority", packed(lesson.priority))
+          .field("device", packed(raced.device))
+          .field("priority", packed(raced.priority))
           .end_object();
     }
     json.end_array().end_object();
@@ -248,7 +248,7 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
   incumbent_ = std::make_shared<const schedule::Placement>(std::move(*incumbent));
   candidate_ = std::move(candidate);
   promotions_ = std::move(promotions);
-  lessons_.clear();
+  race_results_.clear();
   running_ = exploring_ = false;
 }
 

@@ -144,7 +144,7 @@ class MoveProposer final : public Proposer {
 // As PolicyPlacer's: what the policy knows is kept.
 constexpr double kProposerRate = 2e-3;
 // Races that are remembered at most; and what one counts at most beside an episode of a batch.
-constexpr std::size_t kMostLessons = 16;
+constexpr std::size_t kMostRaces = 16;
 constexpr double kMostStake = 1.0;
 // An advantage that counts as much as one episode that is a standard deviation better than its
 // batch.
@@ -176,13 +176,13 @@ std::vector<schedule::Placement> PolicyProposer::propose(const ProposalContext& 
   const policy::Episode served = policy::to_episode(*situation.problem, situation.incumbent);
   place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
   task.offer(served, scorer.score(task.placement_of(served), cost::kInfinity), 0.0);
-  if (!lessons_.empty()) {
+  if (!raced_placements_.empty()) {
     std::vector<policy::Episode> episodes;
-    for (const schedule::Placement& lesson : lessons_) {
-      episodes.push_back(policy::to_episode(*situation.problem, lesson));
+    for (const schedule::Placement& raced : raced_placements_) {
+      episodes.push_back(policy::to_episode(*situation.problem, raced));
     }
     learner_.learn(task, episodes, stakes_, kProposerRate);
-    lessons_.clear();
+    raced_placements_.clear();
     stakes_.clear();
   }
   for (std::size_t update = 0; update < updates_; ++update) {
@@ -195,11 +195,11 @@ std::vector<schedule::Placement> PolicyProposer::propose(const ProposalContext& 
 }
 
 void PolicyProposer::learn(const schedule::Placement& placement, const Advantage& measured) {
-  if (lessons_.size() == kMostLessons) {
-    lessons_.erase(lessons_.begin());
+  if (raced_placements_.size() == kMostRaces) {
+    raced_placements_.erase(raced_placements_.begin());
     stakes_.erase(stakes_.begin());
   }
-  lessons_.push_back(placement);
+  raced_placements_.push_back(placement);
   stakes_.push_back(std::clamp(-measured.log_ratio / kUnitAdvantage, -kMostStake, kMostStake));
 }
 
@@ -212,13 +212,13 @@ policy::Policy PolicyProposer::policy() const {
 PolicyProposer::State PolicyProposer::state() const {
   return {.parameters = {learner_.parameters().begin(), learner_.parameters().end()},
           .optimiser = learner_.optimiser(),
-          .placements = lessons_,
+          .placements = raced_placements_,
           .stakes = stakes_};
 }
 
 void PolicyProposer::restore(State state) {
   learner_.restore(std::move(state.parameters), std::move(state.optimiser));
-  lessons_ = std::move(state.placements);
+  raced_placements_ = std::move(state.placements);
   stakes_ = std::move(state.stakes);
 }
 

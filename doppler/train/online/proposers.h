@@ -1,6 +1,6 @@
-// Where placements to try come from: search on the calibrated simulator, a policy that keeps
-// learning, less traffic, and small moves. None of them is trusted: whoever asks predicts again,
-// and measures.
+// Proposers find placements for a service to try: by search on the calibrated simulator, by a
+// policy that keeps learning, by sending less, and by small moves. Proposals are not trusted: the
+// caller predicts their time again, and measures it.
 #pragma once
 
 #include <cstdint>
@@ -21,53 +21,59 @@ namespace doppler::train {
 
 // What is known when a placement to try is asked for.
 struct ProposalContext {
-  std::shared_ptr<const cost::Problem> problem;  // with costs as the runs so far say
+  std::shared_ptr<const cost::Problem> problem;  // with costs calibrated on the runs so far
   const schedule::Placement& incumbent;
-  double predicted = 0.0;  // the incumbent's time there
+  double predicted = 0.0;  // the incumbent's time there, in the problem's unit
   std::uint64_t seed = 0;
   StopToken stop = {};  // what is found after that is of no use
 };
 
-// One thread at a time.
+// Not thread safe.
 class Proposer {
  public:
   virtual ~Proposer() = default;
   virtual std::string_view name() const = 0;
-  // Placements that pass check_placement, best first; none where nothing better comes to mind.
+  // Returns placements that pass check_placement, the best first; none if it found nothing better
+  // than the incumbent.
   virtual std::vector<schedule::Placement> propose(const ProposalContext& situation) = 0;
 };
 
-// Annealing over large neighbourhoods from the incumbent and from what list schedulers find with
-// the costs as they are now (place/search/annealing.h), `evaluations` simulated runs each time.
+// Searches by annealing over large neighbourhoods (place/search/annealing.h), from the incumbent
+// and from what list schedulers find with the costs as they are now. Each proposal takes
+// `evaluations` simulated runs.
 std::unique_ptr<Proposer> make_search_proposer(std::uint64_t evaluations);
-// One that is about as fast by the simulator and sends much less, where there is one: transfers
-// cost real machines more than any simulator knows, from memory's bandwidth to cold caches. From
-// the incumbent and from list schedules, by `moves` random moves of each.
+// Proposes a placement that is about as fast in the simulator and sends much less, if it finds one:
+// transfers cost real machines more than a simulator knows, such as memory bandwidth and cold
+// caches. Tries `moves` random moves of the incumbent and of each list schedule.
 std::unique_ptr<Proposer> make_traffic_proposer(std::size_t moves);
-// The best predicted few of some random moves of the incumbent, though they be slower: what no
-// simulator knows is found near the incumbent or not at all.
+// Proposes the best few of `moves` random moves of the incumbent by prediction, even if they are
+// predicted to be slower: what the simulator does not know can only be found by trying.
 std::unique_ptr<Proposer> make_move_proposer(std::size_t moves);
 
-// Episodes of a policy that is trained on the simulator as it is now, and on what races said.
+// Proposes the best sample of a policy that is trained on the calibrated simulator and on the
+// results of races.
 class PolicyProposer final : public Proposer {
  public:
-  // `updates` of the policy each time it is asked, then `samples` of which the best counts.
+  // Each proposal takes `updates` of the policy and then the best of `samples`.
   PolicyProposer(const policy::Policy& policy, std::size_t updates, std::size_t samples);
 
   std::string_view name() const override { return "policy"; }
   std::vector<schedule::Placement> propose(const ProposalContext& situation) override;
-  // A measured reward: how a placement did against the incumbent. Kept until the next propose().
+  // Adds a measured reward: how a placement did against the incumbent. The next propose() learns
+  // from it.
   void learn(const schedule::Placement& placement, const Advantage& measured);
 
+  // Returns the policy as it is now.
   policy::Policy policy() const;
+  // All that the proposer knows, for checkpoints.
   struct State {
     std::vector<float> parameters;
     nn::AdamState optimiser;
-    std::vector<schedule::Placement> placements;  // of lessons
+    std::vector<schedule::Placement> placements;  // that raced and were not learnt from yet
     std::vector<double> stakes;
   };
   State state() const;
-  // REQUIRES: of a policy of the same shape.
+  // Continues from a state. REQUIRES: the state is of a policy of the same shape.
   void restore(State state);
 
  private:
@@ -75,21 +81,23 @@ class PolicyProposer final : public Proposer {
   std::size_t updates_, samples_;
   std::unique_ptr<const policy::Model> model_;
   Learner learner_;
-  std::vector<schedule::Placement> lessons_;
-  std::vector<double> stakes_;  // by lesson
+  std::vector<schedule::Placement> raced_placements_;
+  std::vector<double> stakes_;  // by raced placement
 };
 
-// The candidate with as many nodes as possible back where the incumbent has them: whatever does not
-// make it faster is not moved, so that parameters stay where they are and little is risked. Nodes
-// that read parameters come first. At most `most_runs` simulated runs.
+// Returns the candidate with as many nodes as possible moved back to where the incumbent has them:
+// what does not make it faster is not moved, so that parameters stay where they are and little is
+// risked. Nodes that read parameters are tried first. Takes at most `most_runs` simulated runs.
 schedule::Placement settled(const cost::Problem& problem, schedule::Placement candidate,
                             const schedule::Placement& incumbent, std::size_t most_runs,
                             std::uint64_t seed);
 
-// What all transfers of a run take together, each tensor once for each device that it goes to.
+// Returns the sum of the times of all transfers of a run, in the problem's unit. A tensor counts
+// once for each device that it is sent to.
 double transfer_seconds(const cost::Problem& problem, const schedule::Placement& placement);
 
-// Bytes of parameters that would have to be sent to devices which do not have them.
+// Returns the bytes of parameters that a change of placements would send to devices that do not
+// have them.
 double moved_parameter_bytes(const cost::Problem& problem, const schedule::Placement& from,
                              const schedule::Placement& to);
 

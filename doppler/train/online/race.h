@@ -1,9 +1,8 @@
-// A candidate against the incumbent, in pairs of runs that follow each other.
+// Compares a candidate placement with the incumbent in pairs of runs that follow each other.
 //
-// Both runs of a pair come just after a run of the other placement, so that whatever changing
-// placements costs falls on both, and whatever the machine does meanwhile nearly so. The middle of
-// the pairs decides, and pairs that do not agree decide nothing: a spike changes little. Not thread
-// safe.
+// Each run of a pair comes just after a run of the other placement. So the cost of changing
+// placements falls on both, and a slow moment of the machine falls on both nearly equally. The
+// median of the pairs decides, so that a single outlier changes little. Not thread safe.
 #pragma once
 
 #include <cstddef>
@@ -12,35 +11,39 @@
 
 namespace doppler::train {
 
-// Of log(candidate / incumbent): below 0 where the candidate is faster.
+// How a candidate's time compares with the incumbent's.
 struct Advantage {
-  double log_ratio = 0.0;
-  double error = 0.0;  // standard error
+  double log_ratio = 0.0;  // log(candidate / incumbent); below 0 if the candidate is faster
+  double error = 0.0;      // standard error of log_ratio
 };
 
+// The state of a race: undecided, won by the candidate, or given up.
 enum class Verdict : std::uint8_t { kOpen, kBetter, kNotBetter };
 
 class Race {
  public:
-  // Fewer pairs decide nothing, except that two runs which were slower than anybody may be end it.
+  // Fewer pairs decide nothing, except that two runs that were much too slow end the race.
   static constexpr std::size_t kLeastPairs = 4;
-  // What has not shown itself better by then is not worth more runs.
+  // A candidate that has not shown itself better after so many pairs is given up.
   static constexpr std::size_t kMostPairs = 15;
-  // Standard errors between the advantage and none: one in 200 looks at equal placements goes wrong
-  // (normal distribution), of which a race has a few.
+  // The candidate wins if its advantage is at least so many standard errors. Equal placements pass
+  // one look in 200 (normal distribution), and a race has a few looks.
   static constexpr double kErrors = 2.6;
-  // The same between it and what would be worth while, to give up: losing a good one is no harm.
+  // The candidate is given up if its advantage is so many standard errors below kLeastGain. This is
+  // less strict, since losing a good candidate does no harm.
   static constexpr double kGivingUpErrors = 1.0;
-  // Less is not worth a change of placements.
+  // The smallest gain, as a share of the time, that is worth a change of placements.
   static constexpr double kLeastGain = 0.002;
 
-  // Both times are above 0.
+  // Adds a pair of times. REQUIRES: both are above 0.
   void add(double candidate, double incumbent);
   std::size_t pairs() const { return log_ratios_.size(); }
 
-  // `noise`: what the logarithm of one run's time usually deviates by. REQUIRES: there is a pair.
+  // Returns the candidate's advantage so far. `noise` is the usual standard deviation of the
+  // logarithm of one run's time. REQUIRES: there is a pair.
   Advantage advantage(double noise) const;
-  // `max_slowdown`: the most by which a candidate may be slower than the incumbent, as a share.
+  // Returns whether the race is decided. `max_slowdown` is the most by which a candidate may be
+  // slower than the incumbent, as a share.
   Verdict verdict(double noise, double max_slowdown) const;
 
   const std::vector<double>& log_ratios() const { return log_ratios_; }
@@ -50,17 +53,19 @@ class Race {
   std::vector<double> log_ratios_;  // by pair
 };
 
-// How much runs of one placement differ: from one to the next, so that slow drifts do not count.
+// Measures how much runs of one placement differ from one to the next, so that slow drifts do not
+// count. Not thread safe.
 class NoiseMeter {
  public:
-  // Of the placement in service.
+  // Adds a run of the placement in service.
   void add(double time);
-  // The next run is of another placement.
+  // Says that the next run is of another placement.
   void interrupt() { last_log_ = 0.0, has_last_ = false; }
-  // The deviation of the logarithm of one run's time; large as long as few runs are known.
+  // Returns the standard deviation of the logarithm of one run's time; a large number as long as
+  // few runs are known.
   double noise() const;
 
-  // For checkpoints.
+  // Returns all that the meter knows, for checkpoints.
   std::vector<double> state() const;
   void restore(const std::vector<double>& state);
 

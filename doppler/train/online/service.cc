@@ -28,9 +28,8 @@ void stand_back() {
 #endif
 }
 
-void run_one(train::OnlineLearner& learner, schedule::Measurer& machine,
-             const ServeSettings& settings) {
-  const train::NextRun next = learner.next();
+void run_one(OnlineLearner& learner, schedule::Measurer& machine, const ServeSettings& settings) {
+  const NextRun next = learner.next();
   schedule::Timeline timeline;
   const auto report_failure = [&] {  // of the exception that is being handled
     if (!next.exploratory) throw;
@@ -55,15 +54,14 @@ void run_one(train::OnlineLearner& learner, schedule::Measurer& machine,
 
 }  // namespace
 
-void serve(train::OnlineLearner& learner, schedule::Measurer& machine,
-           const ServeSettings& settings) {
+void serve(OnlineLearner& learner, schedule::Measurer& machine, const ServeSettings& settings) {
   const auto more = [&] {
     return learner.summary().runs < settings.runs && !settings.stop.stop_requested();
   };
   if (!settings.beside) {
     // The learner comes first, so that a service that is resumed asks it just where one that was
     // not interrupted would have.
-    while (more() && learner.work(settings.stop) != train::Work::kInterrupted) {
+    while (more() && learner.work(settings.stop) != Work::kInterrupted) {
       run_one(learner, machine, settings);
       if (settings.idle) settings.idle();
     }
@@ -78,9 +76,9 @@ void serve(train::OnlineLearner& learner, schedule::Measurer& machine,
     stand_back();
     try {
       while (!over) {
-        const train::Work work = learner.work(until_over);
+        const Work work = learner.work(until_over);
         if (settings.idle) settings.idle();
-        if (work != train::Work::kDone) std::this_thread::sleep_for(kRest);
+        if (work != Work::kDone) std::this_thread::sleep_for(kRest);
       }
     } catch (...) {
       failure = std::current_exception();

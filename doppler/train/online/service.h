@@ -1,4 +1,4 @@
-// A service that learns: runs placements one after the other on a machine while a learner works
+// A service that learns: it runs placements one after the other on a machine while a learner works
 // beside it (train/online/online_learner.h).
 #pragma once
 
@@ -13,27 +13,28 @@
 namespace doppler::train {
 
 struct ServedRun {
-  std::uint64_t number = 0;
-  bool exploratory = false;
-  double time = 0.0;
+  std::uint64_t number = 0;  // counted from 0
+  bool exploratory = false;  // whether a candidate ran
+  double time = 0.0;         // in the problem's unit
   const schedule::Placement& placement;
 };
 
 struct ServeSettings {
-  std::uint64_t runs = 2000;  // in all, with those before a checkpoint
-  // The learner works on a thread of its own while runs go on. Else between runs, so that the same
-  // bits come out every time: for virtual clocks.
+  std::uint64_t runs = 2000;  // in all, including those before a checkpoint
+  // Whether the learner works on a thread of its own while runs go on. If not, it works between
+  // runs, so that the same bits come out every time; that is for virtual clocks.
   bool beside = true;
   StopToken stop = {};
-  // After every run, before the learner knows of it, by the thread that runs.
+  // Is called after every run, before the learner knows of it, by the thread that runs. May be
+  // empty.
   std::function<void(const ServedRun&)> served = {};
-  // Now and then by the thread that works, and in the end: for checkpoints.
+  // Is called now and then, and in the end, by the thread that works: for checkpoints. May be
+  // empty.
   std::function<void()> idle = {};
 };
 
-// Until that many runs were reported or it is asked to stop. A candidate that fails is reported as
-// such; a failure of the incumbent is thrown.
-void serve(train::OnlineLearner& learner, schedule::Measurer& machine,
-           const ServeSettings& settings);
+// Serves until so many runs were reported or it is asked to stop. A candidate that fails is
+// reported to the learner as such; if the incumbent fails, its InfeasibleError is thrown.
+void serve(OnlineLearner& learner, schedule::Measurer& machine, const ServeSettings& settings);
 
 }  // namespace doppler::train

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cmath>
 #include <filesystem>
 #include <system_error>
 
-#include "doppler/base/csv_reader.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/train/session/checkpoint.h"
@@ -42,8 +40,7 @@ bool RunFolder::exists(const std::string& path) {
 void RunFolder::require_free(const std::string& path) {
   std::error_code error;
   if (exists(path) || fs::exists(policy_of(path), error)) {
-    throw ParameterError(fmt::format(
-        "{}: there is a training in this folder: go on with --resume, or name another one", path));
+    throw FolderTakenError(path);
   }
 }
 
@@ -111,35 +108,6 @@ void RunFolder::save(const Training& training, const std::string& origin) {
   policy.origin = origin;
   write_file(policy_path(), policy::write_policy_json(policy));
   write_file(checkpoint_of(path_), write_checkpoint_json(state));
-}
-
-// More than a double counts.
-constexpr std::uint64_t kMostRuns = std::uint64_t{1} << 53;
-
-std::string write_service_rows(std::span<const ServiceRow> rows) {
-  std::string text = "run,exploratory,time,promotions\n";
-  for (const ServiceRow& row : rows) {
-    text += fmt::format("{},{},{:.9g},{}\n", row.run, row.exploratory ? 1 : 0, row.time,
-                        row.promotions);
-  }
-  return text;
-}
-
-std::vector<ServiceRow> read_service_rows(const std::string& file) {
-  const std::string text = read_file(file);
-  CsvReader reader(file, text, {"run", "exploratory", "time", "promotions"});
-  std::vector<ServiceRow> rows;
-  while (reader.next()) {
-    const ServiceRow row{.run = reader.number<std::uint64_t>(0),
-                         .exploratory = reader.number<int>(1) != 0,
-                         .time = reader.number<double>(2),
-                         .promotions = reader.number<std::size_t>(3)};
-    if (!rows.empty() && row.run <= rows.back().run) reader.fail("the numbers of runs do not rise");
-    if (row.run > kMostRuns) reader.fail("no service has so many runs");
-    if (!std::isfinite(row.time) || row.time < 0.0) reader.fail("a run takes some time");
-    rows.push_back(row);
-  }
-  return rows;
 }
 
 }  // namespace doppler::train

@@ -1,40 +1,57 @@
-// The folder of a training: configuration, metrics, checkpoint and policy. Every file is written
-// whole or not at all, so that a kill at any moment leaves something to go on from.
+// The folder of a training of stages I and II: configuration.json, metrics.csv, checkpoint.json and
+// policy.json. Every file is written whole or not at all, so that a kill at any moment leaves
+// something to resume.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "doppler/base/error.h"
 #include "doppler/train/offline/training.h"
 
 namespace doppler::train {
 
+// Says that a folder already holds a training, which would be lost.
+class FolderTakenError : public ParameterError {
+ public:
+  explicit FolderTakenError(const std::string& folder)
+      : ParameterError(folder + ": there is a training in this folder: resume it, or name another"),
+        folder_(folder) {}
+
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+};
+
+// Not thread safe.
 class RunFolder {
  public:
-  // Whether there is a training to go on with.
+  // Returns whether the folder has a training that can be resumed.
   static bool exists(const std::string& path);
-  // Throws ParameterError where the folder holds a training or a policy already.
+  // Throws FolderTakenError if the folder holds a training or a policy.
   static void require_free(const std::string& path);
-  // Of a training that begins: makes the folder. Throws SystemError where that is impossible, and
-  // where it is not free as above.
+  // Makes the folder of a training that begins. Throws FolderTakenError if it is not free, and
+  // SystemError if it cannot be written.
   static RunFolder create(const std::string& path);
-  // Of one that was interrupted. Throws InputError where there is none.
+  // Opens the folder of a training that was interrupted. Throws InputError if there is none.
   static RunFolder open(const std::string& path);
 
   const std::string& path() const { return path_; }
   std::string policy_path() const { return path_ + "/policy.json"; }
 
-  // As text, for people; `json` says what the training is.
+  // Writes configuration.json, which tells people what the training is; nothing reads it.
   void write_configuration(const std::string& json) const;
-  // REQUIRES: opened.
+  // Reads the checkpoint. Throws InputError if it is damaged. REQUIRES: the folder was opened.
   TrainingState read_state() const;
 
-  // Rows of metrics.csv, kept until save().
+  // Adds a row to metrics.csv, which save() writes. `seconds` counts from when the training began
+  // or was resumed.
   void add(const UpdateReport& report, double seconds);
-  // The metrics so far, then the policy, then the state that belongs to them.
+  // Writes the metrics so far, then the policy, then the checkpoint that belongs to them. `origin`
+  // is written into the policy. Throws SystemError.
   void save(const Training& training, const std::string& origin);
 
  private:
@@ -48,20 +65,5 @@ class RunFolder {
   };
   std::vector<Row> metrics_;
 };
-
-// The runs of a service as rows of text: runs.csv in its folder.
-
-struct ServiceRow {
-  std::uint64_t run = 0;  // counted from 0; those that came to nothing have no row
-  bool exploratory = false;
-  double time = 0.0;           // in the problem's unit
-  std::size_t promotions = 0;  // placements that had taken over before
-
-  friend bool operator==(const ServiceRow&, const ServiceRow&) = default;
-};
-
-std::string write_service_rows(std::span<const ServiceRow> rows);
-// Throws InputError, with the line, where the file is missing or damaged.
-std::vector<ServiceRow> read_service_rows(const std::string& file);
 
 }  // namespace doppler::train

@@ -1,4 +1,4 @@
-#include "doppler/api/doppler.h"
+#include "doppler/api/load.h"
 
 #include <fmt/format.h>
 
@@ -7,14 +7,13 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/cost/measured_costs.h"
+#include "doppler/device/spec.h"
 #include "doppler/kernel/registry.h"
-#include "doppler/train/placers/policy_placer.h"
 
 namespace doppler::api {
-
 namespace {
 
-void add(graph::Constraints& to, const graph::Constraints& from) {
+void add_constraints(graph::Constraints& to, const graph::Constraints& from) {
   const auto append = [](auto& list, const auto& more) {
     list.insert(list.end(), more.begin(), more.end());
   };
@@ -25,11 +24,6 @@ void add(graph::Constraints& to, const graph::Constraints& from) {
 }
 
 }  // namespace
-
-place::Registry default_methods() {
-  return place::methods_with({train::make_policy_placer(train::shipped_policies)},
-                             train::make_scratch_placers());
-}
 
 std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,
                                                   cost::ProblemOptions options) {
@@ -49,8 +43,7 @@ LoadedProblem load_problem(const ProblemSource& source) {
   formats::Imported imported = formats::load(source.graph, load);
   if (!topology) {
     if (!imported.machine) {
-      throw InputError(fmt::format("{}: brings no devices of its own: --devices {} means nothing",
-                                   source.graph, kDevicesOfFile));
+      throw NoDevicesError(fmt::format("{}: brings no devices of its own", source.graph));
     }
     topology.emplace(std::move(*imported.machine));
   }
@@ -62,12 +55,12 @@ LoadedProblem load_problem(const ProblemSource& source) {
   }
   for (const auto& [file, rules] : source.rules_of_files) {
     try {
-      add(options.constraints, cost::resolve(rules, *graph, *topology));
+      add_constraints(options.constraints, cost::resolve(rules, *graph, *topology));
     } catch (const ParameterError& error) {
       throw InputError(fmt::format("{}: {}", file, error.what()));
     }
   }
-  add(options.constraints, cost::resolve(source.rules, *graph, *topology));
+  add_constraints(options.constraints, cost::resolve(source.rules, *graph, *topology));
   graph::Constraints demanded = options.constraints;
   try {
     return {std::make_shared<const cost::Problem>(
@@ -101,15 +94,6 @@ compile::FoundPlan compile(const tra::Program& program,
   return options.parts
              ? compile::given_plan(computation, tra::machine_of(*topology), *options.parts, kernels)
              : compile::find_plan(computation, topology, kernels);
-}
-
-place::Result place(const cost::Problem& problem, const PlaceOptions& options) {
-  const place::Registry methods = default_methods();
-  return place::run_method(problem, methods.find(options.method), options.run);
-}
-
-place::Result place(graph::Graph graph, const std::string& devices, const PlaceOptions& options) {
-  return place(*make_problem(std::move(graph), devices, options.problem), options);
 }
 
 }  // namespace doppler::api

@@ -1,0 +1,149 @@
+// A training as a whole: stages I to III on problems, with its folder, checkpoints and seeds.
+//
+//   train::SessionResult result = train::run_session(
+//       {{problem, schedule::origin_of(*problem, "graph.json", "4xA100")}},
+//       {.folder = "run", .plan = {.episodes = 2000}});
+//
+// The folder holds what each stage leaves: configuration.json, metrics.csv, checkpoint.json and
+// policy.json of stages I and II (run_folder.h), online.json, start.json, placement.json, runs.csv
+// and policy.json of stage III (service_folder.h). Every file is written whole or not at all, so
+// that a session that is killed at any moment can be resumed. An offline stage, and a stage III on
+// a virtual clock, then end with the same bits as if they had never been interrupted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "doppler/base/stop.h"
+#include "doppler/cost/problem.h"
+#include "doppler/policy/policy.h"
+#include "doppler/schedule/placement.h"
+#include "doppler/train/offline/training.h"
+#include "doppler/train/online/online_learner.h"
+#include "doppler/train/online/service.h"
+
+namespace doppler::train {
+
+// A graph on devices that is trained on.
+struct TrainingProblem {
+  std::shared_ptr<const cost::Problem> problem;
+  // Says what the problem was made of. It is written into the placement files of stage III.
+  schedule::PlacementOrigin origin = {};
+};
+
+// What the user named as the session's problems. It is written into configuration.json for people
+// to read; the session itself does not use it.
+struct ProblemNames {
+  std::vector<std::string> graphs = {};
+  std::string devices = {};
+  std::string list = {};  // a file that lists graphs and devices; empty if there is none
+};
+
+// Stage III: the graph is served by an engine, which learns from its runs.
+struct ServiceSettings {
+  exec::MachineSettings machine = {};  // its seed is the plan's
+  OnlineSettings learner = {};   // its seed is the plan's
+  std::uint64_t runs = 2000;     // in all, including those before the session was resumed
+  // Repeats stage II with the costs that the runs taught, from the policy as it is then. Requires
+  // that the policy is among the learner's sources of candidates.
+  bool recalibrate = false;
+};
+
+// How far a session is. Counts are episodes in stages I and II, and runs in stage III.
+struct SessionProgress {
+  Stage stage = Stage::kSimulation;
+  bool recalibrating = false;         // stage II once more, after stage III
+  std::uint64_t seed = 1;             // of the training that reports
+  std::uint64_t done = 0, total = 0;  // over all seeds
+  double per_second = 0.0;            // since the stage began or was resumed
+  // Stages I and II: the times of the last batch and of the best episode of its problem, in the
+  // problem's unit of time.
+  double mean_time = 0.0, best_time = 0.0;
+  // Stage III: runs that tried a candidate, candidates that took over, and the last run's time.
+  std::uint64_t explored = 0, promotions = 0;
+  double run_time = 0.0;
+};
+
+struct SessionSettings {
+  std::string folder = {};  // is made if it is missing
+  // Continues the session in `folder`, which must have had the same settings; only the number of
+  // threads and of runs of stage III may differ. Without it the folder must be free.
+  bool resume = false;
+  std::set<Stage> stages = {Stage::kSimulation};
+  // What is trained and how. Stages that are asked for need episodes; those of others do not count.
+  TrainingPlan plan = {.imitation_episodes = 2000};
+  // Stages I and II: trains with so many seeds from the plan's on, side by side, and keeps the
+  // policy of the best. Each seed has a folder "seedN" of its own if there are several.
+  std::uint64_t seeds = 1;
+  // A policy file or a training's folder to begin with; its network replaces the plan's. Stage III
+  // alone can begin with a placement file, too. If it is empty, stages I and II begin with random
+  // parameters, and stage III alone with the policy that ships.
+  std::string start = {};
+  // Replaces the plan's and those of `start`.
+  std::optional<policy::Priorities> priorities = std::nullopt;
+  ServiceSettings service = {};  // stage III
+  ProblemNames names = {};
+  // Ends the session early; it can then be resumed.
+  StopToken stop = {};
+  // Is called after every update and every run; from several threads at once if there are several
+  // seeds. May be empty.
+  std::function<void(const SessionProgress&)> progress = {};
+};
+
+// What stages I and II came to for one seed.
+struct SeedResult {
+  std::uint64_t seed = 0;
+  std::string folder;
+  std::uint64_t episodes = 0;      // in all, including those before the session was resumed
+  std::uint64_t updates = 0;       // likewise
+  std::vector<double> best_times;  // by problem; infinite if no episode fitted into memory
+};
+
+// What stages I and II came to.
+struct OfflineResult {
+  std::vector<SeedResult> seeds;
+  std::size_t best = 0;               // index of the seed whose policy was kept
+  std::uint64_t episodes_played = 0;  // in this session, over all seeds
+  std::uint64_t rollbacks = 0;        // times that a training diverged and was taken back
+  bool complete = false;              // false if the session was stopped
+  double seconds = 0.0;
+};
+
+// What stage III came to.
+struct ServiceResult {
+  OnlineSummary summary;
+  schedule::Placement placement;    // that was in service in the end
+  std::string placement_path = {};  // its file
+  // The median time of the first and of the last runs of the placement in service (at most 50
+  // each), in the problem's unit of time; 0 if there were none.
+  double first_median = 0.0, last_median = 0.0;
+  bool complete = false;  // false if the session was stopped
+  double seconds = 0.0;
+};
+
+struct SessionResult {
+  std::optional<OfflineResult> offline = std::nullopt;  // present if stage I or II was asked for
+  // Present if stage III was asked for and the stages before it were complete.
+  std::optional<ServiceResult> service = std::nullopt;
+  std::string policy_path = {};  // of the trained policy; empty if stage III had none
+  bool complete = false;         // whether all stages came to their end
+};
+
+// Runs the stages in their order. Throws ParameterError for settings that do not go together and
+// for a folder that is not free (FolderTakenError if it holds a training), InputError for files
+// that are missing, damaged or of another session, SystemError if the folder cannot be written, and
+// InfeasibleError if the placement in service does not run.
+SessionResult run_session(const std::vector<TrainingProblem>& problems,
+                          const SessionSettings& settings);
+
+// Reads the policy that a training begins with: a policy file, or the folder of a training. Throws
+// InputError if it is not there or is no policy.
+policy::Policy read_start_policy(const std::string& path);
+
+}  // namespace doppler::train
