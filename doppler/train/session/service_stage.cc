@@ -15,6 +15,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/json_reader.h"
+#include "doppler/exec/machine.h"
 #include "doppler/place/registry.h"
 #include "doppler/train/online/service.h"
 #include "doppler/train/placers/policy_placer.h"
@@ -189,7 +190,7 @@ ServiceResult run_service(const TrainingProblem& problem, const SessionSettings&
   const ServiceSettings& service = settings.service;
   const std::uint64_t seed = settings.plan.seed;
   ServiceFolder folder(settings.folder);
-  const auto machine = make_machine(problem.problem, start.placement, service.machine);
+  const auto machine = exec::make_machine(problem.problem, start.placement, service.machine);
   OnlineLearner learner(problem.problem, std::move(start.placement), std::move(start.policy),
                         service.learner);
   open_service(problem, settings, folder, learner);

@@ -22,6 +22,7 @@
 
 #include "doppler/base/stop.h"
 #include "doppler/cost/problem.h"
+#include "doppler/exec/machine.h"
 #include "doppler/policy/policy.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/train/offline/training.h"
@@ -48,8 +49,8 @@ struct ProblemNames {
 // Stage III: the graph is served by an engine, which learns from its runs.
 struct ServiceSettings {
   exec::MachineSettings machine = {};  // its seed is the plan's
-  OnlineSettings learner = {};   // its seed is the plan's
-  std::uint64_t runs = 2000;     // in all, including those before the session was resumed
+  OnlineSettings learner = {};         // its seed is the plan's
+  std::uint64_t runs = 2000;           // in all, including those before the session was resumed
   // Repeats stage II with the costs that the runs taught, from the policy as it is then. Requires
   // that the policy is among the learner's sources of candidates.
   bool recalibrate = false;
