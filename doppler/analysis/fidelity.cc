@@ -41,9 +41,9 @@ void check_settings(const cost::Problem& problem, const FidelitySettings& settin
     throw ParameterError("on one device all placements are the same: give at least two");
   }
   if (!emulated && problem.time_unit() != "s") {
-    throw ParameterError(fmt::format(
-        "costs in '{}' cannot be compared with seconds: use measured ones, or --costs roofline",
-        problem.time_unit()));
+    throw ParameterError(
+        fmt::format("costs in '{}' cannot be compared with seconds", problem.time_unit()),
+        Hint::kMeasuredOrRooflineCosts);
   }
 }
 
@@ -177,7 +177,7 @@ double relative(double difference, double measured) {
 
 }  // namespace
 
-Fidelity judge(std::vector<FidelityPoint> points) {
+Fidelity fidelity_of(std::vector<FidelityPoint> points) {
   DOPPLER_CHECK(points.size() >= 2 && points.front().rounds.size() >= 2);
   Fidelity result;
   result.points = std::move(points);
@@ -217,7 +217,7 @@ Fidelity judge(std::vector<FidelityPoint> points) {
 Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
                           const place::Registry& methods, const FidelitySettings& settings) {
   check_settings(*problem, settings);
-  const StopToken stop(settings.sample.interrupt);
+  const StopToken& stop = settings.sample.stop;
   const auto say = [&](const std::string& what) {
     if (settings.progress) settings.progress(what);
   };
@@ -242,7 +242,7 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   say("warming up");
   std::string refusal = "there are not two placements to compare";
   const auto refused = [&](const SampledPlacement& sampled) {
-    if (stop.interrupted()) return false;
+    if (stop.stop_requested()) return false;
     try {
       measurer->measure(sampled.placement, settings.sample.seed);
       return false;
@@ -261,18 +261,18 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   if (!emulated) turns.emplace(*measurer, reference, *problem, settings.sample.seed);
   std::vector<std::size_t> order(sample.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  for (int r = 0; r < settings.rounds && !stop.interrupted(); ++r) {
+  for (int r = 0; r < settings.rounds && !stop.stop_requested(); ++r) {
     say(fmt::format("round {} of {}: {} placements", r + 1, settings.rounds, sample.size()));
     const auto number = static_cast<std::uint64_t>(r) + 1;
     Rng::stream(settings.sample.seed, number).shuffle(order);
     std::vector<double> round(sample.size());
     const std::uint64_t seed = mix64(settings.sample.seed ^ number);
     for (const std::size_t i : order) {
-      if (stop.interrupted()) break;
+      if (stop.stop_requested()) break;
       round[i] = turns ? turns->measure(sample[i].placement, seed)
                        : measurer->measure(sample[i].placement, seed);
     }
-    if (stop.interrupted()) break;
+    if (stop.stop_requested()) break;
     rounds.push_back(std::move(round));
   }
   if (rounds.size() < 2) throw InfeasibleError("interrupted before two rounds were complete");
@@ -288,7 +288,7 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
       points.back().rounds.push_back(round[i] * usual);
     }
   }
-  Fidelity result = judge(std::move(points));
+  Fidelity result = fidelity_of(std::move(points));
   if (turns) {
     result.references = turns->references();
     result.repeated = turns->repeated();

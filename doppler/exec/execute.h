@@ -1,7 +1,6 @@
 // Costs measured by running a placed graph: collects what each node and each transfer took.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/stop.h"
 #include "doppler/cost/measured_costs.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/engine.h"
@@ -80,7 +80,7 @@ struct ExecuteSettings {
   std::vector<DeviceLoss> losses = {};
   exec::Replace replace = {};
   std::uint64_t seed = 1;  // of values, random choice and jitter
-  const std::atomic<bool>* interrupt = nullptr;
+  StopToken stop = {};     // asked between runs; one run that counts always takes place
 };
 
 // Below this sleeping is too imprecise: it ends some tens of microseconds late.

@@ -66,6 +66,7 @@ struct Content {
 
 struct ImportOptions {
   std::map<std::string, std::int64_t> dimensions = {};  // sizes of symbolic dimensions, by name
+  std::string dimension_setting = "dimension";  // what the caller's users know `dimensions` as
   // The devices that the file brings will be used, so that memory and moves count as it counts
   // them.
   bool own_devices = false;

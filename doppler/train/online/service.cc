@@ -65,9 +65,9 @@ void check_settings(const cost::Problem& problem, const MachineSettings& setting
     if (!(change.factor > 0.0)) throw ParameterError("a factor of time is above 0");
   }
   if (!emulated && problem.time_unit() != "s") {
-    throw ParameterError(fmt::format(
-        "costs in '{}' cannot be compared with seconds: use measured ones, or --costs roofline",
-        problem.time_unit()));
+    throw ParameterError(
+        fmt::format("costs in '{}' cannot be compared with seconds", problem.time_unit()),
+        Hint::kMeasuredOrRooflineCosts);
   }
 }
 

@@ -42,8 +42,8 @@ bool RunFolder::exists(const std::string& path) {
 void RunFolder::require_free(const std::string& path) {
   std::error_code error;
   if (exists(path) || fs::exists(policy_of(path), error)) {
-    throw ParameterError(fmt::format(
-        "{}: there is a training in this folder: go on with --resume, or name another one", path));
+    throw ParameterError(fmt::format("{}: there is a training in this folder", path),
+                         Hint::kResumeTraining);
   }
 }
 
