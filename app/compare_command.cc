@@ -49,10 +49,10 @@ void run(const CompareRequest& request) {
     progress.finish();
     if (!request.json) {
       print(fmt::format("{}{}\n{}", comparisons.size() > 1 ? "\n" : "",
-                        render::describe_problem(*problem, path),
+                        render::problem_text(*problem, path),
                         render::compare_text(*problem, comparisons.back().entries)));
     }
-    if (settings.run.interrupt->load()) break;
+    if (settings.run.stop.stop_requested()) break;
   }
   if (request.json) print(render::compare_json(comparisons));
   require_a_result(comparisons);

@@ -69,7 +69,7 @@ void compile(const tra::Program& program, const std::string& source, const Compi
   if (options.explain && output.json) {
     add_plan = [&](JsonWriter& json) {
       json.key("plan");
-      render::write_plan(json, found);
+      render::plan_json(json, found);
     };
   } else if (options.explain) {
     const std::string text = render::plan_text(found);

@@ -26,7 +26,7 @@ void run(const DiffRequest& request) {
   for (const std::string& warning : warnings) print_warning(warning);
   print(request.json ? render::diff_json(*before.problem, before.graph_path,
                                          {request.before, request.after}, diff)
-                     : render::describe_problem(*before.problem, before.graph_path) + "\n" +
+                     : render::problem_text(*before.problem, before.graph_path) + "\n" +
                            render::diff_text(*before.problem, diff));
 }
 

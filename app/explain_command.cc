@@ -20,7 +20,7 @@ void run(const ExplainRequest& request) {
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
   print(request.json ? render::explanation_json(problem, sourced.graph_path, explanation)
-                     : render::describe_problem(problem, sourced.graph_path) + "\n" +
+                     : render::problem_text(problem, sourced.graph_path) + "\n" +
                            render::explanation_text(problem, explanation));
 }
 

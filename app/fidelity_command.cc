@@ -16,7 +16,7 @@ namespace doppler::app {
 
 void run(const FidelityRequest& request) {
   analysis::FidelitySettings settings = request.fidelity;
-  settings.sample.interrupt = catch_interrupts();
+  settings.sample.stop = StopToken(catch_interrupts());
   check_output(request.output);
   check_output(request.picture);
   ProgressLine progress("reading " + request.graph);
@@ -32,13 +32,13 @@ void run(const FidelityRequest& request) {
     wrote += (wrote.empty() ? "\nwrote " : " and ") + path;
   };
   write(request.output, render::fidelity_csv(fidelity));
-  write(request.picture, render::fidelity_picture(*problem, fidelity));
+  write(request.picture, render::fidelity_svg(*problem, fidelity));
   if (request.output == kStandardOutput || request.picture == kStandardOutput) return;
   if (request.json) {
     print(render::fidelity_json(*problem, origin, settings, fidelity));
     return;
   }
-  print(render::describe_problem(*problem, request.graph) + "\n" +
+  print(render::problem_text(*problem, request.graph) + "\n" +
         render::fidelity_text(*problem, settings, fidelity));
   if (!wrote.empty()) print(wrote + "\n");
 }

@@ -1,4 +1,6 @@
 // The dopp command: parse, carry out, and turn errors into exit codes (docs/command.md).
+#include <fmt/format.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -8,6 +10,7 @@
 #include "app/commands.h"
 #include "app/options.h"
 #include "app/terminal.h"
+#include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/exec/engine.h"
 
@@ -16,6 +19,27 @@ namespace {
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
+
+// What the user can do about an error, worded in the command's options. Ends the message.
+std::string advice(doppler::Hint hint) {
+  switch (hint) {
+    case doppler::Hint::kChooseDevices:
+      return fmt::format(": --devices {} means nothing", doppler::api::kDevicesOfFile);
+    case doppler::Hint::kNameFormat:
+      return "; --format names one where it is";
+    case doppler::Hint::kGivenOrRooflineCosts:
+      return ": use --costs given or --costs roofline";
+    case doppler::Hint::kMeasuredOrRooflineCosts:
+      return ": use measured ones, or --costs roofline";
+    case doppler::Hint::kMeasureCosts:
+      return "; measure again with dopp run --profile";
+    case doppler::Hint::kResumeTraining:
+      return ": go on with --resume, or name another one";
+    case doppler::Hint::kNone:
+      break;
+  }
+  return {};
+}
 
 int run_command(int argc, char** argv) {
   using namespace doppler::app;
@@ -44,9 +68,9 @@ int main(int argc, char** argv) {
     doppler::app::print_source_error(error.what());
     return kBadUsage;
   } catch (const doppler::InputError& error) {
-    return report(error.what(), kBadUsage);
+    return report(error.what() + advice(error.hint()), kBadUsage);
   } catch (const doppler::ParameterError& error) {
-    return report(error.what(), kBadUsage);
+    return report(error.what() + advice(error.hint()), kBadUsage);
   } catch (const doppler::exec::HungError& error) {
     std::_Exit(report(error.what(), kFailed));
   } catch (const std::bad_alloc&) {

@@ -107,6 +107,7 @@ void add_load(CLI::App& app, formats::LoadOptions& load, const std::string& form
          fmt::format("The graph's format, {} (default: by what the file holds)",
                      formats::format_names()))
       ->type_name("NAME");
+  load.import.dimension_setting = "--dim";
   add_assignments<std::int64_t>(app, "--dim", load.import.dimensions, 1, "NAME=SIZE",
                                 "Sizes of dimensions that the graph leaves open",
                                 std::int64_t{1} << 40);

@@ -68,8 +68,8 @@ void run(const PlaceRequest& request) {
     print(render::place_json(*problem, origin, result, limits));
     return;
   }
-  print(render::describe_problem(*problem, request.graph) +
-        render::place_text(*problem, result, limits));
+  print(render::problem_text(*problem, request.graph) +
+        render::place_text(*problem, result, limits, "--evaluations"));
   if (!request.output.empty()) print(fmt::format("\nwrote {}\n", request.output));
 }
 

@@ -39,7 +39,7 @@ void load_as_placed(const std::string& placement, const schedule::PlacementOrigi
     try {
       formats::format_by_name(origin.graph_format);
     } catch (const ParameterError& error) {
-      throw InputError(fmt::format("{}: {}", placement, error.what()));
+      throw InputError(fmt::format("{}: {}", placement, error.what()), error.hint());
     }
     load.format = origin.graph_format;
   }
@@ -92,7 +92,7 @@ void show_run(const cost::Problem& problem, const RunOutput& output,
   if (output.json) {
     print(text_or_json);
   } else if (output.trace != kStandardOutput && !output.silent) {
-    print(render::describe_problem(problem, output.graph) + "\n" + text_or_json);
+    print(render::problem_text(problem, output.graph) + "\n" + text_or_json);
     if (!output.trace.empty()) {
       print(fmt::format("\nwrote {}; open it in https://ui.perfetto.dev\n", output.trace));
     }

@@ -80,7 +80,7 @@ void run(const ReportRequest& request) {
                                                       .seed = request.seed}));
   }
   page.title = render::page_title(page);
-  const std::string html = render::write_page(page);
+  const std::string html = render::page_html(page);
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
   if (html.size() > kLargestPage) {

@@ -54,7 +54,7 @@ std::string report_text(const ReproduceReport& report) {
 void run(const ReproduceRequest& request) {
   lab::ReproduceSettings settings = request.settings;
   settings.version = DOPPLER_VERSION;
-  settings.interrupt = catch_interrupts();
+  settings.stop = StopToken(catch_interrupts());
   settings.online = lab::served_learning();
   ProgressLine progress("preparing");
   settings.progress = [&](const std::string& what) { progress.say(what); };

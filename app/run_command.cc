@@ -26,7 +26,7 @@ schedule::Placement placement_for(const RunRequest& request, const cost::Problem
   if (request.placement.empty()) {
     return api::place(problem, {.run = {.seed = request.execute.seed,
                                         .budget_seconds = request.budget_seconds,
-                                        .interrupt = request.execute.interrupt}})
+                                        .stop = request.execute.stop}})
         .placement;
   }
   return read_placement(request.placement, problem, warnings, true);
@@ -43,7 +43,7 @@ schedule::Placement replace(const cost::Problem& rest) {
 
 void run(const RunRequest& given) {
   RunRequest request = given;
-  request.execute.interrupt = catch_interrupts();
+  request.execute.stop = StopToken(catch_interrupts());
   // Values need kernels; an emulated run goes without where the graph has none or time is virtual.
   const bool emulated = request.execute.backend == exec::kEmulatedBackend;
   request.execute.computes = !emulated || request.execute.check || request.execute.check_finite;

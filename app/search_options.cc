@@ -10,7 +10,7 @@ place::RunSettings run_settings(const SearchOptions& search) {
           .budget_seconds = search.budget_seconds,
           .max_evaluations = search.max_evaluations,
           .threads = search.threads,
-          .interrupt = catch_interrupts(),
+          .stop = StopToken(catch_interrupts()),
           .progress = {}};
 }
 

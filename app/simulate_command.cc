@@ -24,7 +24,7 @@ void run(const SimulateRequest& request) {
                                        .jitter = request.jitter,
                                        .barrier_time = request.barrier,
                                        .seed = request.seed,
-                                       .interrupt = catch_interrupts()};
+                                       .stop = StopToken(catch_interrupts())};
   check_output(request.trace);
   ProgressLine progress("reading " + request.graph);
   MachineOptions machine = request.machine;

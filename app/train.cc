@@ -310,15 +310,7 @@ void run_train(const TrainRequest& request) {
   session.progress = [&](const train::SessionProgress& at) {
     progress.say(progress_text(at, session.seeds > 1, unit));
   };
-  train::SessionResult result;
-  try {
-    result = train::run_session(problems, session);
-  } catch (const train::FolderTakenError& error) {
-    throw ParameterError(
-        fmt::format("{}: there is a training in this folder: go on with --resume, or name another "
-                    "one",
-                    error.folder()));
-  }
+  const train::SessionResult result = train::run_session(problems, session);
   progress.finish();
   if (result.offline && result.offline->rollbacks > 0) {
     print_warning(

@@ -23,7 +23,7 @@ void run(const WhatIfRequest& request) {
                                     .budget_seconds = request.search.budget_seconds,
                                     .max_evaluations = request.search.max_evaluations,
                                     .threads = request.search.threads,
-                                    .interrupt = catch_interrupts()};
+                                    .stop = StopToken(catch_interrupts())};
   if (!settings.budget_seconds && !settings.max_evaluations) {
     settings.budget_seconds = kBudgetSeconds;
   }
@@ -33,7 +33,7 @@ void run(const WhatIfRequest& request) {
   progress.finish();
   for (const std::string& warning : warnings) print_warning(warning);
   print(request.json ? render::what_if_json(*sourced.problem, sourced.graph_path, cases)
-                     : render::describe_problem(*sourced.problem, sourced.graph_path) + "\n" +
+                     : render::problem_text(*sourced.problem, sourced.graph_path) + "\n" +
                            render::what_if_text(*sourced.problem, cases));
 }
 

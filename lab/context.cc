@@ -160,11 +160,11 @@ std::string file_of(const std::string& folder, std::string graph) {
 
 ReproductionContext::ReproductionContext(Scale scale, const place::Registry& methods,
                                          const std::string& graphs_folder, OnlineLearning online,
-                                         const std::atomic<bool>* interrupt)
+                                         StopToken stop)
     : scale_(std::move(scale)),
       methods_(methods),
       online_(std::move(online)),
-      interrupt_(interrupt),
+      stop_(stop),
       machines_{kFourDevices, kEightDevices} {
   for (const std::string& graph : scale_.graphs) {
     const Workload workload = is_small(scale_) ? small_workload(graph) : workload_named(graph);
@@ -254,14 +254,14 @@ schedule::Placement place_by(const ReproductionContext& context,
                                           .first = trained.placement,
                                           .runs = context.scale().online_runs,
                                           .seed = seed,
-                                          .interrupt = context.interrupt()});
+                                          .stop = context.stop()});
     return points.empty() ? trained.placement : points.back().placement;
   }
   return context.methods()
       .find(method)
       .place(*problem, {.seed = seed,
                         .max_evaluations = evaluations_of(context.scale(), method),
-                        .stop = StopToken(context.interrupt())})
+                        .stop = context.stop()})
       .placement;
 }
 
@@ -282,7 +282,7 @@ Trained train_on(const ReproductionContext& context,
   const double began = thread_seconds();
   train::Training training(plan, {problem}, context.methods(), std::move(start));
   if (watch) watch(training);
-  while (!training.done() && !context.interrupted()) {
+  while (!training.done() && !context.stop().stop_requested()) {
     training.update();
     if (watch) watch(training);
   }
@@ -303,7 +303,7 @@ schedule::Placement place_with(const ReproductionContext& context, const cost::P
                                std::uint64_t seed) {
   const auto placer =
       train::make_policy_placer([&] { return train::Policies{policy}; }, {.samples = samples});
-  return placer->place(problem, {.seed = seed, .stop = StopToken(context.interrupt())}).placement;
+  return placer->place(problem, {.seed = seed, .stop = context.stop()}).placement;
 }
 
 double simulated(const cost::Problem& problem, const schedule::Placement& placement) {

@@ -1,7 +1,6 @@
 // How much of everything a reproduction does.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/stop.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/duration_model.h"
 #include "doppler/place/registry.h"
@@ -64,13 +64,12 @@ class ReproductionContext {
   // `online` may be empty. `methods` must outlive this. Throws InputError for a folder without the
   // files.
   ReproductionContext(Scale scale, const place::Registry& methods, const std::string& graphs_folder,
-                      OnlineLearning online, const std::atomic<bool>* interrupt);
+                      OnlineLearning online, StopToken stop);
 
   const Scale& scale() const { return scale_; }
   const place::Registry& methods() const { return methods_; }
   const OnlineLearning& online() const { return online_; }
-  const std::atomic<bool>* interrupt() const { return interrupt_; }
-  bool interrupted() const { return interrupt_ && interrupt_->load(std::memory_order_relaxed); }
+  const StopToken& stop() const { return stop_; }
 
   // Machines for which there are graphs, in the order of the pages.
   const std::vector<std::string>& machines() const { return machines_; }
@@ -85,7 +84,7 @@ class ReproductionContext {
   Scale scale_;
   const place::Registry& methods_;
   OnlineLearning online_;
-  const std::atomic<bool>* interrupt_;
+  StopToken stop_;
   std::vector<std::string> machines_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<const cost::Problem>> problems_;
 };

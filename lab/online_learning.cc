@@ -153,7 +153,7 @@ std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
   serve(learner, *machine,
         {.runs = request.runs,
          .beside = false,
-         .stop = StopToken(request.interrupt),
+         .stop = request.stop,
          .served = [&](const train::ServedRun& run) {
            // Told before the run counts.
            if (run.number == 0 || run.number % step != 0) return;

@@ -2,12 +2,12 @@
 // runs: made from a seed, and what an oracle that knows them would do.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "doppler/base/stop.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/duration_model.h"
 #include "doppler/policy/policy.h"
@@ -49,7 +49,7 @@ struct OnlineRequest {
   schedule::Placement first;  // of the first run
   std::uint64_t runs = 0;     // of the engine, on its virtual clock
   std::uint64_t seed = 1;
-  const std::atomic<bool>* interrupt = nullptr;  // ends it early; what is there is thrown away
+  StopToken stop = {};  // ends it early; the caller then discards what it returns
 };
 
 // The placement that served after so many runs.

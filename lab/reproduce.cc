@@ -203,7 +203,7 @@ class Runner {
       }
       const int threads = work.experiment->alone() ? 1 : settings_.threads;
       parallel_for(missing.size(), threads, [&](std::size_t i) { run_cell(work, *missing[i]); });
-      if (lab_.interrupted()) return;
+      if (lab_.stop().stop_requested()) return;
     }
   }
 
@@ -217,15 +217,15 @@ class Runner {
   }
 
   void run_cell(CellWork& work, const Cell& cell) {
-    if (lab_.interrupted()) return;
+    if (lab_.stop().stop_requested()) return;
     say(work, cell);
     Outcome outcome;
     try {
       outcome = work.experiment->run(lab_, cell);
     } catch (const Error&) {
-      if (!lab_.interrupted()) throw;  // else it may be for want of time
+      if (!lab_.stop().stop_requested()) throw;  // else it may be for want of time
     }
-    if (lab_.interrupted()) return;
+    if (lab_.stop().stop_requested()) return;
     folder_.append(*work.experiment, work.columns, cell, outcome);
     const std::lock_guard lock(mutex_);
     work.results.add(cell, std::move(outcome));
@@ -275,7 +275,7 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
   const Clock::time_point began = Clock::now();
   std::vector<std::unique_ptr<Experiment>> experiments = chosen(settings.only);
   const ReproductionContext context(settings.scale, methods, settings.graphs_folder,
-                                    settings.online, settings.interrupt);
+                                    settings.online, settings.stop);
   ResultsFolder folder(
       settings.folder,
       {.version = settings.version, .scale = settings.scale.name, .hash = context.hash()});
@@ -297,7 +297,7 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
   runner.run();
   report.done = runner.done();
   report.total = runner.total();
-  report.interrupted = context.interrupted();
+  report.interrupted = context.stop().stop_requested();
 
   std::vector<PagePart> parts;
   for (const CellWork& work : works) {

@@ -1,7 +1,6 @@
 // Tables in Markdown.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -54,7 +53,7 @@ struct ReproduceSettings {
   std::string version = {};            // of the program: results of others are not gone on with
   int threads = 1;                     // cells side by side; does not change untimed results
   OnlineLearning online = {};          // stage III; empty: absent
-  const std::atomic<bool>* interrupt = nullptr;
+  StopToken stop = {};                 // ends it early; another call goes on from there
   std::function<void(const std::string&)> progress = {};  // from any thread, one at a time
 };
 

@@ -28,11 +28,10 @@ std::vector<Entry> compare(const cost::Problem& problem,
                            const std::vector<const place::Placer*>& methods,
                            const CompareSettings& settings) {
   if (settings.seeds < 1) throw ParameterError("the number of seeds must be positive");
-  const StopToken stop(settings.run.interrupt);
   std::vector<Entry> entries;
   for (const place::Placer* method : methods) {
     for (int i = 0; i < settings.seeds; ++i) {
-      if (stop.interrupted()) return entries;
+      if (settings.run.stop.stop_requested()) return entries;
       place::RunSettings run = settings.run;
       run.seed += static_cast<std::uint64_t>(i);
       if (settings.starting) settings.starting(method->name(), run.seed);

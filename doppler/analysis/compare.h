@@ -1,4 +1,4 @@
-// Several methods on one problem, over several seeds.
+// Compares several methods on one problem, over several seeds.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 namespace doppler::analysis {
 
 struct CompareSettings {
-  place::RunSettings run;  // of each method and seed; run.seed is the first seed
+  place::RunSettings run;  // for each method and seed; run.seed is the first seed
   int seeds = 1;
-  // Called before each method and seed.
+  // Where set, it is called before each method and seed.
   std::function<void(std::string_view method, std::uint64_t seed)> starting = {};
 };
 
-// One method and seed: a result, or why there is none.
+// What one method gave with one seed: a result, or why there is none.
 struct Entry {
   std::string method;
   std::uint64_t seed = 0;
@@ -29,13 +29,13 @@ struct Entry {
   std::string failure = {};  // where there is no result
 };
 
-// Methods worth running on a problem where the user names none: all but those whose time explodes
-// with its size.
+// Returns the methods worth running on a problem where the user names none: all but those that
+// would take too long on a problem of its size.
 std::vector<const place::Placer*> suitable_methods(const place::Registry& registry,
                                                    const cost::Problem& problem);
 
-// Entries by method, then seed. A method that finds nothing feasible does not end the others. Where
-// the caller interrupts, what is there so far.
+// Returns the entries by method, then seed; fewer where it is stopped. A method that finds nothing
+// feasible has an entry that says so. Throws ParameterError where settings are out of range.
 std::vector<Entry> compare(const cost::Problem& problem,
                            const std::vector<const place::Placer*>& methods,
                            const CompareSettings& settings);

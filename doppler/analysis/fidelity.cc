@@ -160,7 +160,7 @@ double predict_makespan(const cost::Problem& problem, const schedule::Placement&
              : sim::Simulator(problem).makespan(placement, options);
 }
 
-Fidelity judge(std::vector<FidelityPoint> points) {
+Fidelity fidelity_of(std::vector<FidelityPoint> points) {
   DOPPLER_CHECK(points.size() >= 2 && points.front().rounds.size() >= 2);
   Fidelity result;
   result.points = std::move(points);
@@ -200,7 +200,7 @@ Fidelity judge(std::vector<FidelityPoint> points) {
 Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
                           const place::Registry& methods, const FidelitySettings& settings) {
   check_settings(*problem, settings);
-  const StopToken stop(settings.sample.interrupt);
+  const StopToken& stop = settings.sample.stop;
   const auto say = [&](const std::string& what) {
     if (settings.progress) settings.progress(what);
   };
@@ -222,7 +222,7 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   say("warming up");
   std::string refusal = "there are not two placements to compare";
   const auto refused = [&](const SampledPlacement& sampled) {
-    if (stop.interrupted()) return false;
+    if (stop.stop_requested()) return false;
     try {
       timer->measure(sampled.placement);
       return false;
@@ -243,16 +243,16 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
   if (!emulated) turns.emplace(*timer, reference, *problem);
   std::vector<std::size_t> order(sample.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  for (int r = 0; r < settings.rounds && !stop.interrupted(); ++r) {
+  for (int r = 0; r < settings.rounds && !stop.stop_requested(); ++r) {
     say(fmt::format("round {} of {}: {} placements", r + 1, settings.rounds, sample.size()));
     const auto number = static_cast<std::uint64_t>(r) + 1;
     Rng::stream(settings.sample.seed, number).shuffle(order);
     std::vector<double> round(sample.size());
     for (const std::size_t i : order) {
-      if (stop.interrupted()) break;
+      if (stop.stop_requested()) break;
       round[i] = turns ? turns->measure(sample[i].placement) : timer->measure(sample[i].placement);
     }
-    if (stop.interrupted()) break;
+    if (stop.stop_requested()) break;
     rounds.push_back(std::move(round));
   }
   if (rounds.size() < 2) throw RunError("interrupted before two rounds were complete");
@@ -268,7 +268,7 @@ Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
       points.back().rounds.push_back(round[i] * usual);
     }
   }
-  Fidelity result = judge(std::move(points));
+  Fidelity result = fidelity_of(std::move(points));
   if (turns) {
     result.references = turns->references();
     result.repeated = turns->repeated();

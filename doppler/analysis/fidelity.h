@@ -20,7 +20,6 @@
 // placements; where it is above kMostNoise, the machine was not quiet enough to say anything.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,37 +35,39 @@
 
 namespace doppler::analysis {
 
-inline constexpr double kMostNoise = 0.05;
-inline constexpr double kDisturbance = 0.1;
-inline constexpr int kMostTurns = 6;
+inline constexpr double kMostNoise = 0.05;   // a share of the measured time
+inline constexpr double kDisturbance = 0.1;  // a share of the reference's usual time
+inline constexpr int kMostTurns = 6;         // of one placement in one round
 
 // How the machine is compared with the simulator. The seed of `sample` takes the place of the
 // machine's.
 struct FidelitySettings : exec::MachineSettings {
-  SampleSettings sample = {};  // at least 2 placements; its seed is that of everything
+  SampleSettings sample = {};  // at least 2 placements; its seed and stop are those of everything
   int rounds = 5;              // at least 2
-  int runs = 1;                // of a placement in a round, one after another: their median counts
-  // Real cores: predict with the times that nodes and transfers of the reference placement took in
-  // its runs, instead of the problem's costs.
+  int runs = 1;                // of a placement in a round, one after another; their median counts
+  // On real cores: whether to predict with the times that nodes and transfers of the reference
+  // placement took in its runs, instead of with the problem's costs.
   bool profile = false;
-  std::function<void(const std::string&)> progress = {};  // told what is going on, where set
+  // Where set, it is called with what goes on, in words.
+  std::function<void(const std::string&)> progress = {};
 };
 
-// One placement. Times are in the problem's unit.
+// One placement, predicted and measured. Times are in the problem's unit.
 struct FidelityPoint {
-  std::string origin;  // see SampledPlacement
+  std::string origin;  // as in SampledPlacement
   double predicted = 0.0;
   double moved_bytes = 0.0;         // between devices
-  std::vector<double> rounds = {};  // measured, one per round
+  std::vector<double> rounds = {};  // the measured times, one per round
 
-  double measured = 0.0;  // the median
-  double least = 0.0, most = 0.0;
-  double noise = 0.0;
+  double measured = 0.0;           // the median over the rounds
+  double least = 0.0, most = 0.0;  // over the rounds
+  double noise = 0.0;              // as the top of this file defines it
 };
 
+// How well predictions agree with measurements.
 struct Fidelity {
   std::vector<FidelityPoint> points;
-  int rounds = 0;  // fewer than asked for where interrupted
+  int rounds = 0;  // fewer than asked for where it was stopped
   bool interrupted = false;
   std::size_t refused = 0;  // placements that did not fit into memory or whose first run failed
   double time_scale = 1.0;  // of an emulated machine on the wall clock
@@ -74,15 +75,15 @@ struct Fidelity {
   std::vector<double> references = {};
   std::size_t repeated = 0;
 
-  // Relative to what was measured: |predicted - measured| / measured, and with its sign.
-  double median_error = 0.0, largest_error = 0.0;
-  double bias = 0.0;                   // median; negative where the simulator predicts too little
-  std::optional<double> spearman;      // over all placements
+  double median_error = 0.0, largest_error = 0.0;  // of |predicted - measured| / measured
+  // The median of (predicted - measured) / measured: negative where the simulator predicts too
+  // little.
+  double bias = 0.0;
+  std::optional<double> spearman;      // rank correlation over all placements
   std::size_t near_best = 0;           // placements measured within kNearShare of the best measured
   std::optional<double> near_kendall;  // tau-b among these
-  // Over the pairs of placements that were measured to differ by more than twice the noise.
-  PairAgreement pairs;
-  double noise = 0.0;
+  PairAgreement pairs;  // of those that were measured to differ by more than twice the noise
+  double noise = 0.0;   // of the machine
   bool too_noisy() const { return noise > kMostNoise; }
 };
 
@@ -91,14 +92,15 @@ struct Fidelity {
 double predict_makespan(const cost::Problem& problem, const schedule::Placement& placement,
                         schedule::Mode mode, schedule::Choice choice);
 
-// Everything that follows from the points' origins, predictions and rounds. REQUIRES: at least two
-// points, as many rounds of each, at least two.
-Fidelity judge(std::vector<FidelityPoint> points);
+// Returns everything that follows from the points' origins, predictions and rounds. REQUIRES: there
+// are at least two points, all with the same number of rounds, of which there are at least two.
+Fidelity fidelity_of(std::vector<FidelityPoint> points);
 
-// The interrupt of settings.sample ends the measurement; what is there counts from two whole rounds
-// on. Throws ParameterError for settings that do not go together or a problem with one device,
-// InfeasibleError where there are not two placements to compare, RunError where it was interrupted
-// too early, and what the machine throws.
+// Measures the fidelity of the simulator on a problem. settings.sample.stop ends the measurement
+// early; the rounds completed by then count, from two on. Throws ParameterError for settings that
+// do not go together or a problem with one device, InfeasibleError where there are not two
+// placements to compare, RunError where it was stopped before two rounds were complete, and
+// whatever the machine throws.
 Fidelity measure_fidelity(std::shared_ptr<const cost::Problem> problem,
                           const place::Registry& methods, const FidelitySettings& settings);
 

@@ -61,7 +61,7 @@ class Sampler {
 
   bool add_method(const place::Placer& method, std::uint64_t seed) {
     place::PlaceRequest request{.seed = seed, .threads = settings_.threads};
-    request.stop = StopToken(settings_.interrupt);
+    request.stop = settings_.stop;
     if (settings_.budget_seconds) {
       request.stop = request.stop.within_seconds(*settings_.budget_seconds / kSearches.size());
     } else {
@@ -125,9 +125,8 @@ class Sampler {
     std::array<std::size_t, kBands> taken{};
     std::vector<SampledPlacement> spare;  // new ones of bands that are full
     Rng rng = Rng::stream(settings_.seed, 0);
-    const StopToken stop(settings_.interrupt);
     for (std::size_t tries = kTries * wanted; sample_.size() < wanted && tries > 0; --tries) {
-      if (stop.interrupted()) return;
+      if (settings_.stop.stop_requested()) return;
       schedule::Placement placement = moved(best, rng);
       // The next number up, since one that reaches the cutoff is cut off.
       const double predicted =

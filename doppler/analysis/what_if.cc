@@ -245,8 +245,8 @@ class WhatIf {
     }
     place::PlaceRequest request{.seed = settings_.seed, .threads = settings_.threads};
     request.stop = settings_.budget_seconds
-                       ? StopToken::after_seconds(*settings_.budget_seconds, settings_.interrupt)
-                       : StopToken(settings_.interrupt);
+                       ? settings_.stop.within_seconds(*settings_.budget_seconds)
+                       : settings_.stop;
     request.max_evaluations = settings_.max_evaluations.value_or(0);
     try {
       const place::PlaceResult placed = method_.place(changed, request);
@@ -277,11 +277,10 @@ std::vector<WhatIfCase> what_if(const std::shared_ptr<const cost::Problem>& prob
   }
   const WhatIf what_if(problem, placement, method, settings);
   const std::vector<Change> all = what_if.all_of(changes);
-  const StopToken stop(settings.interrupt);
   if (settings.starting) settings.starting("as it is");
   std::vector<WhatIfCase> cases = {what_if.now()};
   for (const Change& change : all) {
-    if (stop.interrupted()) break;
+    if (settings.stop.stop_requested()) break;
     if (settings.starting) settings.starting(change.words);
     cases.push_back(what_if.with(change));
   }

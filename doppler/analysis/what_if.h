@@ -1,9 +1,8 @@
-// What a change of the machine would do to a placement: one more device, a slower link, a device
-// lost, less memory. For each the makespan of the placement as it is, repaired only where it must
-// be, and of a new one.
+// What a change of the machine would do to a placement: one more device, a slower link, a lost
+// device, less memory. Each change is tried with the placement as it is (repaired only where it
+// must be) and with a new one.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,47 +12,51 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/stop.h"
 #include "doppler/cost/problem.h"
 #include "doppler/place/placer.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::analysis {
 
-// What to try. Where nothing is named, one of each: a copy of the busiest device, the busiest
-// channel at half its speed, the busiest device lost, half the memory.
+// The changes to try, each by itself. Where none is named, one of each kind is tried: a copy of the
+// busiest device, the busiest channel at half its speed, the busiest device lost, half the memory.
 struct Changes {
-  std::vector<std::string> added = {};                      // devices to have one more of
-  std::vector<std::pair<std::string, double>> slowed = {};  // channels, times their speed
-  std::vector<std::string> lost = {};                       // devices
-  std::vector<double> memory = {};                          // shares of every device's memory
+  std::vector<std::string> added = {};                      // devices of which one more is added
+  std::vector<std::pair<std::string, double>> slowed = {};  // channels, with factors on their speed
+  std::vector<std::string> lost = {};                       // devices to do without
+  std::vector<double> memory = {};                          // factors on every device's memory
 
   bool empty() const { return added.empty() && slowed.empty() && lost.empty() && memory.empty(); }
 };
 
 struct WhatIfSettings {
-  cost::ProblemOptions problem = {};  // constraints that are not the graph's
+  cost::ProblemOptions problem = {};  // constraints in addition to the graph's
   std::uint64_t seed = 1;
-  // Of each search for a new placement; exactly one of the two.
+  // The budget of each search for a new placement; exactly one of the two is set.
   std::optional<double> budget_seconds = std::nullopt;
   std::optional<std::uint64_t> max_evaluations = std::nullopt;
   int threads = 1;
-  const std::atomic<bool>* interrupt = nullptr;
+  StopToken stop = {};  // ends the search at hand early and skips the changes after it
+  // Where set, it is called before each case with the change in words.
   std::function<void(const std::string& change)> starting = {};
 };
 
+// One change and its effect. Makespans are simulated, in the problem's time unit.
 struct WhatIfCase {
   std::string kind;    // "now", "added", "slowed", "lost", "memory"
   std::string change;  // in words: "gpu2 lost"
-  // Of the placement as it is; absent where it cannot be kept: `failure` says why.
+  // The makespan of the placement as it is; absent where it cannot be kept, which `failure`
+  // explains.
   std::optional<double> kept = std::nullopt;
   std::size_t moved = 0;  // nodes that had to move
-  // The better of a new placement and the one kept.
+  // The makespan of a new placement, or of the one kept where that is better.
   std::optional<double> replaced = std::nullopt;
   std::string failure = {};
 };
 
-// The machine as it is comes first. Throws ParameterError for a device or channel that is not
-// there, with the closest names. Where interrupted: the cases so far.
+// Returns one case for the machine as it is, then one for each change; fewer where it is stopped.
+// Throws ParameterError, with the closest names, for a device or channel that does not exist.
 std::vector<WhatIfCase> what_if(const std::shared_ptr<const cost::Problem>& problem,
                                 const schedule::Placement& placement, const Changes& changes,
                                 const place::Placer& method, const WhatIfSettings& settings);

@@ -43,7 +43,8 @@ LoadedProblem load_problem(const ProblemSource& source) {
   formats::Imported imported = formats::load(source.graph, load);
   if (!topology) {
     if (!imported.machine) {
-      throw NoDevicesError(fmt::format("{}: brings no devices of its own", source.graph));
+      throw InputError(fmt::format("{}: brings no devices of its own", source.graph),
+                       Hint::kChooseDevices);
     }
     topology.emplace(std::move(*imported.machine));
   }
@@ -57,7 +58,7 @@ LoadedProblem load_problem(const ProblemSource& source) {
     try {
       add_constraints(options.constraints, cost::resolve(rules, *graph, *topology));
     } catch (const ParameterError& error) {
-      throw InputError(fmt::format("{}: {}", file, error.what()));
+      throw InputError(fmt::format("{}: {}", file, error.what()), error.hint());
     }
   }
   add_constraints(options.constraints, cost::resolve(source.rules, *graph, *topology));
@@ -71,7 +72,8 @@ LoadedProblem load_problem(const ProblemSource& source) {
     // What is wrong with the costs names their file itself.
     const bool is_named =
         !source.costs.empty() && std::string(error.what()).starts_with(source.costs);
-    throw InputError(is_named ? error.what() : fmt::format("{}: {}", source.graph, error.what()));
+    throw InputError(is_named ? error.what() : fmt::format("{}: {}", source.graph, error.what()),
+                     error.hint());
   } catch (const InfeasibleError& error) {
     throw InfeasibleError(fmt::format("{}: {}", source.graph, error.what()));
   }

@@ -48,12 +48,6 @@ struct ProblemSource {
   cost::ConstraintRules rules = {};
 };
 
-// Says that a graph's file has no devices of its own, though kDevicesOfFile asks for them.
-class NoDevicesError : public InputError {
- public:
-  using InputError::InputError;
-};
-
 struct LoadedProblem {
   std::shared_ptr<const cost::Problem> problem;
   std::vector<std::string> notes;  // what the graph's reader dropped or guessed
@@ -61,8 +55,8 @@ struct LoadedProblem {
 };
 
 // Reads a problem from files. Throws InputError for a file that is missing or not understood
-// (NoDevicesError if it lacks the devices asked for), ParameterError for devices and rules that are
-// not known, and InfeasibleError if the rules contradict each other.
+// (with Hint::kChooseDevices if it lacks the devices asked for), ParameterError for devices and
+// rules that are not known, and InfeasibleError if the rules contradict each other.
 LoadedProblem load_problem(const ProblemSource& source);
 
 struct CompileOptions {

@@ -10,10 +10,28 @@
 
 namespace doppler {
 
+// What the caller could change so that the request is carried out. Messages say what is wrong; how
+// a setting is called is known only to the program that offers it, which words the advice itself.
+enum class Hint : unsigned char {
+  kNone,
+  kChooseDevices,            // the file brings no devices: name some
+  kNameFormat,               // the format cannot be recognised: name it
+  kGivenOrRooflineCosts,     // take all costs as given, or derive all of them
+  kMeasuredOrRooflineCosts,  // costs must be in seconds
+  kMeasureCosts,             // measure the costs of this graph
+  kResumeTraining,           // go on with the training in the folder, or take another folder
+};
+
 // The base of all errors of the library. Its message is for the user.
 class Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& message, Hint hint = Hint::kNone)
+      : std::runtime_error(message), hint_(hint) {}
+
+  Hint hint() const { return hint_; }
+
+ private:
+  Hint hint_;
 };
 
 // A file or other outside data that is not what it claims to be. The message starts with the

@@ -92,9 +92,11 @@ class CostsReader {
   }
 
   [[noreturn]] void fail_other_graph(const std::string& why) const {
-    reader_.fail(fmt::format(
-        "{}: these costs were measured for another graph; measure again with dopp run --profile",
-        why));
+    try {
+      reader_.fail(fmt::format("{}: these costs were measured for another graph", why));
+    } catch (const InputError& error) {
+      throw InputError(error.what(), Hint::kMeasureCosts);
+    }
   }
 
   void read_hash() {

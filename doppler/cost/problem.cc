@@ -115,8 +115,9 @@ void Problem::build_compute() {
     if (compute_given_) {
       throw InputError(
           fmt::format("some nodes have given times in '{}' and others only {}flops or bytes, which "
-                      "give seconds: use --costs given or --costs roofline",
-                      time_unit_, measured_ ? "measured times, " : ""));
+                      "give seconds",
+                      time_unit_, measured_ ? "measured times, " : ""),
+          Hint::kGivenOrRooflineCosts);
     }
     time_unit_ = "s";
   }
@@ -239,10 +240,10 @@ void Problem::build_transfers() {
   const bool any_seconds = derived || compute_derived_;
   const bool any_units = given || compute_given_;
   if (graph_->time_unit() != "s" && any_seconds && any_units) {
-    throw InputError(fmt::format(
-        "times given in '{}' would be mixed with seconds {}derived from flops or bytes: "
-        "use --costs given or --costs roofline",
-        graph_->time_unit(), measured_ ? "measured or " : ""));
+    throw InputError(
+        fmt::format("times given in '{}' would be mixed with seconds {}derived from flops or bytes",
+                    graph_->time_unit(), measured_ ? "measured or " : ""),
+        Hint::kGivenOrRooflineCosts);
   }
 }
 

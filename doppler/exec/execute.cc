@@ -193,7 +193,7 @@ class Runs {
 ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
                       const schedule::Placement& placement, const ExecuteSettings& settings) {
   check_settings(*problem, settings);
-  const StopToken stop(settings.interrupt);
+  const StopToken& stop = settings.stop;
   ExecuteResult result;
   Runs runs(problem, placement, settings, result);
   std::vector<double> makespans;
@@ -201,8 +201,8 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
   std::optional<Profile> profile;
   if (settings.profile) profile.emplace(*problem);
   for (int i = -settings.warmup; i < settings.runs; ++i) {
-    if (stop.interrupted() && result.runs > 0) break;
-    if (stop.interrupted() && i < 0) continue;  // one run that counts, without more before it
+    if (stop.stop_requested() && result.runs > 0) break;
+    if (stop.stop_requested() && i < 0) continue;  // one run that counts, without more before it
     schedule::Timeline timeline = runs.run(i + settings.warmup, result);
     if (i < 0) continue;
     ++result.runs;

@@ -1,12 +1,13 @@
 // Runs a placed graph several times on a machine and sums up what was measured.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "doppler/base/stop.h"
 #include "doppler/cost/measured_costs.h"
 #include "doppler/cost/problem.h"
 #include "doppler/exec/engine.h"
@@ -39,9 +40,7 @@ struct ExecuteSettings : MachineSettings {
   // places what is left then. Without the function that run fails.
   std::vector<DeviceLoss> losses = {};
   Replace replace = {};
-  // Set to true by another thread to stop after the run that is going on, but not before one run
-  // has counted. Null: never.
-  const std::atomic<bool>* interrupt = nullptr;
+  StopToken stop = {};  // asked between runs; one run that counts always takes place
 };
 
 // Times are in the problem's unit on an emulated machine, in seconds on real cores.

@@ -186,9 +186,9 @@ std::unique_ptr<schedule::Measurer> make_machine(std::shared_ptr<const cost::Pro
   check_machine(*problem, settings);
   const bool emulated = is_emulated(settings);
   if (!emulated && problem->time_unit() != "s") {
-    throw ParameterError(fmt::format(
-        "costs in '{}' cannot be compared with seconds: use measured ones, or --costs roofline",
-        problem->time_unit()));
+    throw ParameterError(
+        fmt::format("costs in '{}' cannot be compared with seconds", problem->time_unit()),
+        Hint::kMeasuredOrRooflineCosts);
   }
   if (settings.clock == EngineClock::kVirtual) {
     return std::make_unique<VirtualMachine>(std::move(problem), settings);

@@ -99,9 +99,8 @@ const Format& recognise(std::string_view bytes) {
   }
   // The reader of our own format then says where the JSON is damaged.
   if (content.is_json && content.json.damaged()) return format_by_name("json");
-  throw InputError(
-      fmt::format("not a graph in a format that is read here ({}); --format names one where it is",
-                  format_names()));
+  throw InputError(fmt::format("not a graph in a format that is read here ({})", format_names()),
+                   Hint::kNameFormat);
 }
 
 Imported parse(const std::string& file, std::string_view bytes, const LoadOptions& options) {
@@ -109,7 +108,7 @@ Imported parse(const std::string& file, std::string_view bytes, const LoadOption
   try {
     format = options.format.empty() ? &recognise(bytes) : &format_by_name(options.format);
   } catch (const InputError& error) {
-    throw InputError(fmt::format("{}:1:1: {}", file, error.what()));
+    throw InputError(fmt::format("{}:1:1: {}", file, error.what()), error.hint());
   }
   Imported imported = format->read(file, bytes, options.import);
   if (!options.format.empty() && imported.graph.node_count() == 0) {
@@ -117,8 +116,9 @@ Imported parse(const std::string& file, std::string_view bytes, const LoadOption
   }
   if (!format->binds_dimensions) {
     for (const auto& [name, size] : options.import.dimensions) {
-      imported.notes.push_back(fmt::format(
-          "--dim {}={} means nothing: {} files leave no dimension open", name, size, format->name));
+      imported.notes.push_back(
+          fmt::format("{} {}={} means nothing: {} files leave no dimension open",
+                      options.import.dimension_setting, name, size, format->name));
     }
   }
   return imported;

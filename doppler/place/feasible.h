@@ -1,7 +1,8 @@
-// Memory limits: whether a placement's nominal run fits, and a repair for those that do not.
+// Memory limits: whether a placement's nominal run fits, and a repair for placements whose run does
+// not.
 //
-// Memory in use depends on the run, so every judgement simulates it. Where
-// problem.memory_can_bind() is false nothing here costs a simulation unless asked for the makespan.
+// How much memory is in use depends on the run, so each answer simulates one. Where
+// problem.memory_can_bind() is false, repairs return at once without a simulation.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +16,22 @@
 
 namespace doppler::place {
 
-// Measures one placement after another without allocating. Not thread safe.
+// Measures one placement after another, without allocating after the first. Not thread safe.
 class MemoryFit {
  public:
-  // `problem` must outlive the gauge.
+  // `problem` must outlive this object.
   explicit MemoryFit(const cost::Problem& problem);
 
-  // Simulates the nominal run. Bytes above capacity, summed over devices; 0 where it fits.
+  // Simulates the nominal run and returns the bytes above capacity, summed over devices; 0 where
+  // the run fits.
   double excess_bytes(const schedule::Placement& placement);
   bool fits(const schedule::Placement& placement) { return excess_bytes(placement) == 0.0; }
 
-  // Of the placement last measured.
+  // These three are about the placement that was measured last.
   double makespan() const { return timeline_.makespan; }
   const schedule::MemoryMeter& meter() const { return meter_; }
-  // In words: which device lacks how much, when, and what fills it. Empty where the run fits.
+  // Says in words which device lacks how much memory, when, and what fills it; empty where the run
+  // fits.
   std::string explain() const;
 
  private:
@@ -38,6 +41,7 @@ class MemoryFit {
   schedule::Timeline timeline_;
 };
 
+// The outcome of a repair, successful or not.
 struct Repair {
   schedule::Placement placement;  // the one with the least excess found
   double excess_bytes = 0.0;      // 0: it fits
@@ -45,15 +49,16 @@ struct Repair {
 };
 
 // Moves units off overfull devices until the run fits: those that contribute most at the peak
-// first, towards the devices with the most room. Where that fails it starts again: from the same
-// devices with priorities in topological order, which frees memory early; from nodes dealt out
-// evenly; from devices filled one after another; from parameters packed tightly; and walks on from
-// the best of all these, a move or a swap at a time. Returns at once where the placement fits
-// already. A heuristic: failing proves nothing.
+// first, towards the devices with the most room. Where that fails, it starts again from the same
+// devices with priorities in topological order (which frees memory early), from nodes dealt out
+// evenly, from devices filled one after another, and from tightly packed parameters; then it goes
+// on from the best of all these by single moves and swaps. Returns at once where the placement fits
+// already. This is a heuristic: its failure does not prove that nothing fits.
 Repair repair_memory(const cost::Problem& problem, schedule::Placement placement,
                      std::uint64_t seed);
 
-// The repaired placement; throws InfeasibleError that says what does not fit where none was found.
+// Returns the repaired placement. Throws InfeasibleError that says what does not fit where the
+// repair fails.
 schedule::Placement make_feasible(const cost::Problem& problem, schedule::Placement placement,
                                   std::uint64_t seed);
 

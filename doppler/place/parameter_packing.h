@@ -1,5 +1,5 @@
-// Where parameters fit: memory that is tight by parameters alone is a question of packing, which
-// moves and swaps of single units seldom answer.
+// Packs parameters into the devices' memory. Where parameters alone make memory tight, moves and
+// swaps of single units seldom find a placement that fits.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace doppler::place {
 
-// An allowed device for every unit that reads parameters (invalid for the others), such that each
-// device holds what its units read, by a bounded search: the largest first, each where the least
-// room is left. What several units read counts for each of them, and results not at all. Nothing
-// where no packing was found.
+// Returns an allowed device for every unit that reads parameters (an invalid id for the others)
+// such that each device has room for the parameters that its units read. A bounded search places
+// the largest unit first, each where the least room is left. A parameter that several units read
+// counts for each of them; results do not count. Returns nothing where no packing was found.
 std::optional<std::vector<DeviceId>> pack_parameters(const cost::Problem& problem);
 
-// What proves that no placement can hold the parameters, in words: the fewest units found whose own
-// parameters cannot be dealt out to the devices in any way. Empty where that is not proved within
-// the bounds of the search.
+// Says in words why no placement can hold the parameters: it names the fewest units found whose own
+// parameters cannot be dealt out to the devices in any way. Empty where the bounded search does not
+// prove that.
 std::string packing_conflict(const cost::Problem& problem);
 
 }  // namespace doppler::place

@@ -1,4 +1,4 @@
-// What every placement method implements. Adding one is a file plus a line in registry.cc.
+// The interface of placement methods. A new method is one source file and one line in registry.cc.
 #pragma once
 
 #include <cstdint>
@@ -16,44 +16,52 @@
 
 namespace doppler::place {
 
+// How far a search has got.
 struct Progress {
-  double seconds = 0.0;
-  std::uint64_t evaluations = 0;
-  double best = 0.0;  // value of the objective
-  double bound = 0.0;
+  double seconds = 0.0;           // since it began
+  std::uint64_t evaluations = 0;  // simulated runs so far
+  double best = 0.0;              // the best value of the objective, in the problem's time unit
+  double bound = 0.0;             // no placement has a shorter nominal run
 };
 
+// What a method is asked for.
 struct PlaceRequest {
   std::uint64_t seed = 1;
   schedule::Objective objective = schedule::Objective::kNominal;
   // Searches stop after this many simulated runs; 0 means that only `stop` ends them. The same
-  // number and seed give the same bits on any number of threads.
+  // number and seed give bit-identical results on any number of threads.
   std::uint64_t max_evaluations = 0;
-  // Polled at points where the best so far can be kept. One-pass methods may ignore it.
+  // Searches poll it where they can stop with their best placement so far. One-pass methods may
+  // ignore it.
   StopToken stop = {};
   int threads = 1;
-  // Called now and then from the calling thread, where set.
+  // Where set, it is called now and then, from the calling thread.
   std::function<void(const Progress&)> progress = {};
 };
 
+// What a method answers.
 struct PlaceResult {
   schedule::Placement placement;
-  std::uint64_t evaluations = 0;  // simulated runs; max_evaluations that replays this result
-  bool proved_optimal = false;    // by a method (exact); meeting a bound is judged elsewhere
-  std::string prover = {};        // which method, where not this one
-  std::string note;               // anything a person should know: "best of 50", "stopped early"
-  std::string warning = {};       // what makes the result doubtful
+  // Simulated runs. As max_evaluations of another request this number replays the result.
+  std::uint64_t evaluations = 0;
+  // The method proved that no placement is better. Whether a bound is met is judged elsewhere.
+  bool proved_optimal = false;
+  std::string prover = {};   // the method that proved it, where it is not this one
+  std::string note;          // anything a person should know: "best of 50", "stopped early"
+  std::string warning = {};  // what makes the result doubtful
 };
 
+// A placement method. Thread safe.
 class Placer {
  public:
   virtual ~Placer() = default;
   virtual std::string_view name() const = 0;
-  virtual std::string_view summary() const = 0;  // one line for --help and tables
-  // Searches use the budget (evaluations or time); one-pass methods do not.
+  // Returns one line that says what the method does, for help texts and tables.
+  virtual std::string_view summary() const = 0;
+  // Whether the method uses the budget (evaluations or time): searches do, one-pass methods do not.
   virtual bool uses_budget() const { return false; }
-  // A placement that obeys all constraints and, where memory binds, fits; throws InfeasibleError
-  // that says what does not fit where none was found. Thread safe.
+  // Returns a placement that obeys all constraints and fits into memory. Throws InfeasibleError
+  // that says what does not fit where none was found.
   virtual PlaceResult place(const cost::Problem& problem, const PlaceRequest& request) const = 0;
 };
 

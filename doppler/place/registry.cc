@@ -34,8 +34,8 @@ Registry classical_methods() {
   return methods_with({});
 }
 
-Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned,
-                      std::vector<std::shared_ptr<const Placer>> besides) {
+Registry methods_with(std::vector<std::shared_ptr<const Placer>> start_methods,
+                      std::vector<std::shared_ptr<const Placer>> standalone_methods) {
   Registry registry;
   registry.add(make_single());
   registry.add(make_random());
@@ -48,9 +48,9 @@ Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned,
   registry.add(make_anneal());
   registry.add(make_lns());
   registry.add(make_exact());
-  for (auto& placer : besides) registry.add(std::move(placer));
-  for (const auto& placer : learned) registry.add(placer);
-  registry.add(make_auto(std::move(learned)));
+  for (auto& placer : standalone_methods) registry.add(std::move(placer));
+  for (const auto& placer : start_methods) registry.add(placer);
+  registry.add(make_auto(std::move(start_methods)));
   return registry;
 }
 

@@ -9,28 +9,29 @@
 
 namespace doppler::place {
 
+// Owns the methods. Methods can be found from several threads at once while none is added.
 class Registry {
  public:
   void add(std::shared_ptr<const Placer> placer);
-  // Throws ParameterError that lists the known names.
+  // Returns the method of that name. Throws ParameterError that lists the known names.
   const Placer& find(std::string_view name) const;
+  // Returns all methods in the order in which they were added.
   std::vector<const Placer*> all() const;
 
  private:
   std::vector<std::shared_ptr<const Placer>> placers_;
 };
 
-// Every method of this module, in the order of the documentation.
+// Returns every method of this module, in the order of the documentation.
 Registry classical_methods();
-// The same, and these: from the answers of `learned` `auto` starts as well, from those of `besides`
-// not.
-Registry methods_with(std::vector<std::shared_ptr<const Placer>> learned,
-                      std::vector<std::shared_ptr<const Placer>> besides = {});
+// Returns the methods of this module and those given. `auto` also starts from the answers of
+// `start_methods`; `standalone_methods` can only be asked for by name.
+Registry methods_with(std::vector<std::shared_ptr<const Placer>> start_methods,
+                      std::vector<std::shared_ptr<const Placer>> standalone_methods = {});
 
-// One maker per placement method; registry.cc names them all. What each method does is told at the
-// top of its source file.
+// The makers of the methods. A comment at each class in the source files says what the method does.
 
-// heuristics/
+// Heuristics, which place in one pass.
 std::unique_ptr<Placer> make_single();
 std::unique_ptr<Placer> make_random();
 std::unique_ptr<Placer> make_round_robin();
@@ -40,11 +41,12 @@ std::unique_ptr<Placer> make_peft();
 std::unique_ptr<Placer> make_metis();
 std::unique_ptr<Placer> make_enumerative();
 
-// search/
+// Searches, which use the budget.
 std::unique_ptr<Placer> make_anneal();
 std::unique_ptr<Placer> make_lns();
 std::unique_ptr<Placer> make_exact();
-// `besides`: methods whose answers it starts from beside those of this module.
-std::unique_ptr<Placer> make_auto(std::vector<std::shared_ptr<const Placer>> besides = {});
+// `auto` starts its search from the answers of `start_methods` as well as from those of the cheap
+// methods of this module.
+std::unique_ptr<Placer> make_auto(std::vector<std::shared_ptr<const Placer>> start_methods = {});
 
 }  // namespace doppler::place

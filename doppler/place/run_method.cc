@@ -72,7 +72,7 @@ Result run_method(const cost::Problem& problem, const place::Placer& method,
   place::PlaceRequest request{.seed = settings.seed,
                               .objective = settings.objective,
                               .max_evaluations = 0,
-                              .stop = StopToken(settings.interrupt),
+                              .stop = settings.stop,
                               .threads = settings.threads,
                               .progress = settings.progress};
   double search_seconds = 0.0;
@@ -84,7 +84,7 @@ Result run_method(const cost::Problem& problem, const place::Placer& method,
       const double budget = settings.budget_seconds.value_or(kDefaultBudgetSeconds);
       search_seconds =
           budget - std::min(figures_seconds(problem, settings.threads), kLargestReserve * budget);
-      request.stop = StopToken::after_seconds(search_seconds, settings.interrupt);
+      request.stop = settings.stop.within_seconds(search_seconds);
     }
   }
 
@@ -108,7 +108,7 @@ Result run_method(const cost::Problem& problem, const place::Placer& method,
   result.seconds = seconds_since(start);
   result.placement = std::move(placed.placement);
   result.evaluations = placed.evaluations;
-  result.interrupted = request.stop.interrupted();
+  result.interrupted = settings.stop.stop_requested();
   result.note = std::move(placed.note);
   result.warning = std::move(placed.warning);
   measure(problem, settings.threads, result);

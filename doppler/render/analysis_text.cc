@@ -24,6 +24,70 @@ void write_optional(JsonWriter& json, std::string_view key, const std::optional<
   value ? json.value(*value) : json.null();
 }
 
+std::string percent_of_run(double share) {
+  return fmt::format("{:.0f} %", 100.0 * share);
+}
+
+constexpr std::size_t kGroupsShown = 15;
+
+std::string change(double before, double after) {
+  if (before == after) return "same";
+  if (before <= 0.0) return "";
+  return fmt::format("{:+.1f} %", 100.0 * (after / before - 1.0));
+}
+
+std::string renamed_text(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
+  std::string names;
+  for (std::size_t d = 0; d < diff.renamed.size(); ++d) {
+    if (diff.renamed[d].index() == d) continue;
+    names += fmt::format("{}{} is now {}", names.empty() ? "" : ", ",
+                         problem.topology().devices()[d].name,
+                         problem.topology().device(diff.renamed[d]).name);
+  }
+  return fmt::format(
+      "{}: these devices are alike, and with the names as they are {} nodes would count as moved",
+      names, format_integer(diff.moved_as_named));
+}
+
+std::string device_table(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
+  Table table(
+      {{"device", Align::kLeft}, {"nodes before"}, {"after"}, {"peak memory before"}, {"after"}});
+  const std::size_t shown = std::min(kDevicesShown, problem.device_count());
+  for (std::size_t d = 0; d < shown; ++d) {
+    table.add_row({problem.topology().devices()[d].name, format_integer(diff.nodes[0][d]),
+                   format_integer(diff.nodes[1][d]), format_bytes(diff.peak_memory_bytes[0][d]),
+                   format_bytes(diff.peak_memory_bytes[1][d])});
+  }
+  std::string text = table.render();
+  if (shown < problem.device_count()) {
+    text += fmt::format("… and {} more\n", problem.device_count() - shown);
+  }
+  return text;
+}
+
+std::string group_table(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
+  const bool by_meta_op = !problem.graph().meta_op_names().empty();
+  Table table({{by_meta_op ? "meta-op" : "kind", Align::kLeft},
+               {"from", Align::kLeft},
+               {"to", Align::kLeft},
+               {"nodes"},
+               {"alone"},
+               {"without"}});
+  const std::size_t shown = std::min(kGroupsShown, diff.groups.size());
+  for (std::size_t i = 0; i < shown; ++i) {
+    const analysis::MoveGroup& group = diff.groups[i];
+    table.add_row({group.name, problem.topology().device(group.from).name,
+                   problem.topology().device(group.to).name, format_integer(group.nodes),
+                   change(diff.makespan[0], group.alone), change(diff.makespan[1], group.without)});
+  }
+  std::string text = table.render();
+  const std::size_t left = diff.groups.size() - shown + diff.groups_not_tried;
+  if (left > 0) text += fmt::format("… and {} more groups\n", format_integer(left));
+  return text +
+         "alone: the makespan of the first placement with only these moves; without: of the "
+         "second\nwith these moves undone\n";
+}
+
 }  // namespace
 
 std::string what_if_text(const cost::Problem& problem,
@@ -32,12 +96,12 @@ std::string what_if_text(const cost::Problem& problem,
   const auto time = [&](const std::optional<double>& value) {
     return value ? format_time(*value, unit) : "none";
   };
-  render::Table table({{"what if", render::Align::kLeft},
-                       {"kept"},
-                       {"vs now"},
-                       {"must move"},
-                       {"placed anew"},
-                       {"vs now"}});
+  Table table({{"what if", Align::kLeft},
+               {"kept"},
+               {"vs now"},
+               {"must move"},
+               {"placed anew"},
+               {"vs now"}});
   std::string notes;
   const std::optional<double> now = cases.front().kept;
   for (const analysis::WhatIfCase& item : cases) {
@@ -45,7 +109,7 @@ std::string what_if_text(const cost::Problem& problem,
     table.add_row({item.change, time(item.kept), first ? "" : change_text(item.kept, now),
                    item.moved == 0 ? "" : format_integer(item.moved), time(item.replaced),
                    change_text(item.replaced, now)});
-    if (!item.failure.empty()) notes += render::wrap(item.change + ": ", item.failure);
+    if (!item.failure.empty()) notes += wrap(item.change + ": ", item.failure);
   }
   return table.render() + notes +
          "kept: the same devices as now, nodes moved only where they must; placed anew: the better "
@@ -56,7 +120,7 @@ std::string what_if_json(const cost::Problem& problem, const std::string& graph_
                          const std::vector<analysis::WhatIfCase>& cases) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, graph_path);
+  problem_json(json, problem, graph_path);
   json.key("cases").begin_array();
   for (const analysis::WhatIfCase& item : cases) {
     json.begin_object(JsonLayout::kCompact).field("kind", item.kind).field("change", item.change);
@@ -67,14 +131,6 @@ std::string what_if_json(const cost::Problem& problem, const std::string& graph_
   }
   return json.end_array().end_object().take();
 }
-
-namespace {
-
-std::string percent_of_run(double share) {
-  return fmt::format("{:.0f} %", 100.0 * share);
-}
-
-}  // namespace
 
 std::string limits_text(const cost::Problem& problem, const schedule::Placement& placement,
                         const analysis::Limits& limits) {
@@ -109,73 +165,6 @@ std::string limits_text(const cost::Problem& problem, const schedule::Placement&
   return text;
 }
 
-namespace {
-
-constexpr std::size_t kGroupsShown = 15;
-
-std::string change(double before, double after) {
-  if (before == after) return "same";
-  if (before <= 0.0) return "";
-  return fmt::format("{:+.1f} %", 100.0 * (after / before - 1.0));
-}
-
-std::string renamed_text(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
-  std::string names;
-  for (std::size_t d = 0; d < diff.renamed.size(); ++d) {
-    if (diff.renamed[d].index() == d) continue;
-    names += fmt::format("{}{} is now {}", names.empty() ? "" : ", ",
-                         problem.topology().devices()[d].name,
-                         problem.topology().device(diff.renamed[d]).name);
-  }
-  return fmt::format(
-      "{}: these devices are alike, and with the names as they are {} nodes would count as moved",
-      names, format_integer(diff.moved_as_named));
-}
-
-std::string device_table(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
-  render::Table table({{"device", render::Align::kLeft},
-                       {"nodes before"},
-                       {"after"},
-                       {"peak memory before"},
-                       {"after"}});
-  const std::size_t shown = std::min(render::kDevicesShown, problem.device_count());
-  for (std::size_t d = 0; d < shown; ++d) {
-    table.add_row({problem.topology().devices()[d].name, format_integer(diff.nodes[0][d]),
-                   format_integer(diff.nodes[1][d]), format_bytes(diff.peak_memory_bytes[0][d]),
-                   format_bytes(diff.peak_memory_bytes[1][d])});
-  }
-  std::string text = table.render();
-  if (shown < problem.device_count()) {
-    text += fmt::format("… and {} more\n", problem.device_count() - shown);
-  }
-  return text;
-}
-
-std::string group_table(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
-  const bool by_meta_op = !problem.graph().meta_op_names().empty();
-  render::Table table({{by_meta_op ? "meta-op" : "kind", render::Align::kLeft},
-                       {"from", render::Align::kLeft},
-                       {"to", render::Align::kLeft},
-                       {"nodes"},
-                       {"alone"},
-                       {"without"}});
-  const std::size_t shown = std::min(kGroupsShown, diff.groups.size());
-  for (std::size_t i = 0; i < shown; ++i) {
-    const analysis::MoveGroup& group = diff.groups[i];
-    table.add_row({group.name, problem.topology().device(group.from).name,
-                   problem.topology().device(group.to).name, format_integer(group.nodes),
-                   change(diff.makespan[0], group.alone), change(diff.makespan[1], group.without)});
-  }
-  std::string text = table.render();
-  const std::size_t left = diff.groups.size() - shown + diff.groups_not_tried;
-  if (left > 0) text += fmt::format("… and {} more groups\n", format_integer(left));
-  return text +
-         "alone: the makespan of the first placement with only these moves; without: of the "
-         "second\nwith these moves undone\n";
-}
-
-}  // namespace
-
 std::string diff_text(const cost::Problem& problem, const analysis::PlacementDiff& diff) {
   const std::string& unit = problem.time_unit();
   std::string text = fmt::format(
@@ -185,7 +174,7 @@ std::string diff_text(const cost::Problem& problem, const analysis::PlacementDif
       format_bytes(diff.bytes_moved[1]), change(diff.bytes_moved[0], diff.bytes_moved[1]),
       format_integer(diff.moved_nodes), format_integer(problem.node_count()));
   if (!diff.renamed.empty()) {
-    text += render::wrap("renamed    ", renamed_text(problem, diff));
+    text += wrap("renamed    ", renamed_text(problem, diff));
   }
   for (std::size_t i = 0; i < 2; ++i) {
     if (diff.excess_memory_bytes[i] > 0.0) {
@@ -210,7 +199,7 @@ std::string diff_json(const cost::Problem& problem, const std::string& graph_pat
                       const analysis::PlacementDiff& diff) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, graph_path);
+  problem_json(json, problem, graph_path);
   constexpr const char* kKeys[] = {"before", "after"};
   for (std::size_t i = 0; i < 2; ++i) {
     json.key(kKeys[i])

@@ -14,16 +14,16 @@ namespace {
 
 constexpr std::size_t kInputsShown = 8;
 
-class Words {
+class ExplanationWriter {
  public:
-  Words(const cost::Problem& problem, const analysis::NodeExplanation& explanation)
+  ExplanationWriter(const cost::Problem& problem, const analysis::NodeExplanation& explanation)
       : problem_(problem), explanation_(explanation) {}
 
   std::string text() const {
-    std::string text = render::wrap("", where());
-    text += render::wrap("", waits());
-    text += render::wrap("", matters());
-    text += render::wrap("", verdict());
+    std::string text = wrap("", where());
+    text += wrap("", waits());
+    text += wrap("", matters());
+    text += wrap("", verdict());
     if (!explanation_.inputs.empty()) text += "\n" + input_table();
     return text + "\n" + device_table();
   }
@@ -122,12 +122,12 @@ class Words {
   }
 
   std::string input_table() const {
-    render::Table table({{"reads", render::Align::kLeft},
-                         {"made by", render::Align::kLeft},
-                         {"on", render::Align::kLeft},
-                         {"size"},
-                         {"complete"},
-                         {"there"}});
+    Table table({{"reads", Align::kLeft},
+                 {"made by", Align::kLeft},
+                 {"on", Align::kLeft},
+                 {"size"},
+                 {"complete"},
+                 {"there"}});
     const std::size_t shown = std::min(kInputsShown, explanation_.inputs.size());
     for (std::size_t i = 0; i < shown; ++i) {
       const analysis::NodeInput& input = explanation_.inputs[i];
@@ -143,13 +143,13 @@ class Words {
   }
 
   std::string device_table() const {
-    render::Table table({{"on device", render::Align::kLeft},
-                         {"node takes"},
-                         {"reads from others"},
-                         {"makespan"},
-                         {"vs now"}});
+    Table table({{"on device", Align::kLeft},
+                 {"node takes"},
+                 {"reads from others"},
+                 {"makespan"},
+                 {"vs now"}});
     std::string notes;
-    const std::size_t shown = std::min(render::kDevicesShown, explanation_.alternatives.size());
+    const std::size_t shown = std::min(kDevicesShown, explanation_.alternatives.size());
     for (std::size_t i = 0; i < shown; ++i) {
       const analysis::NodeAlternative& other = explanation_.alternatives[i];
       const bool here = other.device == explanation_.device;
@@ -160,7 +160,7 @@ class Words {
            !here && other.makespan && explanation_.makespan > 0.0
                ? fmt::format("{:+.2f} %", 100.0 * (*other.makespan / explanation_.makespan - 1.0))
                : ""});
-      if (!other.obstacle.empty()) notes += render::wrap(name(other.device) + ": ", other.obstacle);
+      if (!other.obstacle.empty()) notes += wrap(name(other.device) + ": ", other.obstacle);
     }
     const std::size_t left =
         explanation_.alternatives.size() - shown + explanation_.devices_not_tried;
@@ -176,7 +176,7 @@ class Words {
 
 std::string explanation_text(const cost::Problem& problem,
                              const analysis::NodeExplanation& explanation) {
-  return Words(problem, explanation).text();
+  return ExplanationWriter(problem, explanation).text();
 }
 
 std::string explanation_json(const cost::Problem& problem, const std::string& graph_path,
@@ -187,7 +187,7 @@ std::string explanation_json(const cost::Problem& problem, const std::string& gr
   };
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, graph_path);
+  problem_json(json, problem, graph_path);
   json.field("node", graph.node_name(explanation.node))
       .field("kind", graph.op_kind(explanation.node))
       .field("device", device_name(explanation.device))

@@ -67,11 +67,11 @@ std::string origin_table(const cost::Problem& problem, const analysis::Fidelity&
     row.measured.push_back(point.measured);
     row.errors.push_back(point.measured > 0.0 ? point.predicted / point.measured - 1.0 : 0.0);
   }
-  render::Table table({{"origin", render::Align::kLeft},
-                       {"placements"},
-                       {"predicted"},
-                       {"measured"},
-                       {"predicted / measured - 1"}});
+  Table table({{"origin", Align::kLeft},
+               {"placements"},
+               {"predicted"},
+               {"measured"},
+               {"predicted / measured - 1"}});
   for (const auto& [origin, row] : rows) {
     table.add_row({origin, format_integer(row.measured.size()),
                    format_time(median(row.predicted), problem.time_unit()),
@@ -97,6 +97,9 @@ std::pair<double, std::string> readable_unit(double time, const std::string& uni
   return {1e6, "us"};
 }
 
+// Written as null, like every number that does not exist.
+constexpr double kNoCorrelation = std::numeric_limits<double>::quiet_NaN();
+
 }  // namespace
 
 std::string fidelity_text(const cost::Problem& problem, const analysis::FidelitySettings& settings,
@@ -105,7 +108,7 @@ std::string fidelity_text(const cost::Problem& problem, const analysis::Fidelity
   const auto best =
       std::min_element(fidelity.points.begin(), fidelity.points.end(),
                        [](const auto& a, const auto& b) { return a.measured < b.measured; });
-  std::string text = render::wrap("", machine_text(settings, fidelity)) + "\n";
+  std::string text = wrap("", machine_text(settings, fidelity)) + "\n";
   text +=
       fmt::format("error      {} median, {} at most\n", percent_or_infinite(fidelity.median_error),
                   percent_or_infinite(fidelity.largest_error));
@@ -146,21 +149,21 @@ std::string fidelity_csv(const analysis::Fidelity& fidelity) {
   return text;
 }
 
-std::string fidelity_picture(const cost::Problem& problem, const analysis::Fidelity& fidelity) {
+std::string fidelity_svg(const cost::Problem& problem, const analysis::Fidelity& fidelity) {
   double least = fidelity.points.front().measured;
   for (const analysis::FidelityPoint& point : fidelity.points)
     least = std::min(least, point.measured);
   const auto [factor, unit] = readable_unit(least, problem.time_unit());
-  render::Scatter scatter{
+  Scatter scatter{
       .x_label = fmt::format("measured, {}", unit),
       .y_label = fmt::format("predicted, {}", unit),
       .series = {"neighbours of the best", "random", "methods in one pass", "searches"}};
-  render::ScatterPanel all{.title = fmt::format("All {} placements", fidelity.points.size())};
-  render::ScatterPanel near{
+  ScatterPanel all{.title = fmt::format("All {} placements", fidelity.points.size())};
+  ScatterPanel near{
       .title = fmt::format("Within {:.0f} % of the best measured", 100.0 * analysis::kNearShare)};
   for (std::size_t i = 0; i < fidelity.points.size(); ++i) {
     const analysis::FidelityPoint& point = fidelity.points[i];
-    const render::ScatterPoint drawn{
+    const ScatterPoint drawn{
         .x = factor * point.measured,
         .y = factor * point.predicted,
         .series = family_of(point.origin),
@@ -170,22 +173,15 @@ std::string fidelity_picture(const cost::Problem& problem, const analysis::Fidel
     if (point.measured <= (1.0 + analysis::kNearShare) * least) near.points.push_back(drawn);
   }
   scatter.panels = {std::move(all), std::move(near)};
-  return render::scatter_svg(scatter);
+  return scatter_svg(scatter);
 }
-
-namespace {
-
-// Written as null, like every number that does not exist.
-constexpr double kNoCorrelation = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 std::string fidelity_json(const cost::Problem& problem, const GraphOrigin& origin,
                           const analysis::FidelitySettings& settings,
                           const analysis::Fidelity& fidelity) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, origin);
+  problem_json(json, problem, origin);
   json.field("engine", settings.backend)
       .field("clock",
              settings.clock == exec::EngineClock::kWall ? std::string_view("wall") : "virtual")

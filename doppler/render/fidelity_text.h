@@ -1,5 +1,4 @@
-// What was found of the simulator's fidelity, for people: words at most 100 columns wide, a table
-// for spreadsheets, a picture.
+// The measured fidelity of the simulator as text, JSON, a table for spreadsheets, and a picture.
 #pragma once
 
 #include <string>
@@ -10,20 +9,19 @@
 
 namespace doppler::render {
 
-// What `fidelity` prints after describe_problem.
+// Returns the findings in lines of at most 100 columns.
 std::string fidelity_text(const cost::Problem& problem, const analysis::FidelitySettings& settings,
                           const analysis::Fidelity& fidelity);
 
-// A row for each placement, after one of titles: placement, origin, predicted, measured, min, max,
-// noise. Times are in the problem's unit.
+// Returns a row of titles (placement, origin, predicted, measured, min, max, noise, moved_bytes),
+// then a row for each placement. Times are in the problem's unit.
 std::string fidelity_csv(const analysis::Fidelity& fidelity);
 
-// Predicted over measured, of all placements and of those near the best, as SVG.
-std::string fidelity_picture(const cost::Problem& problem, const analysis::Fidelity& fidelity);
+// Returns an SVG picture of predicted over measured times: of all placements, and of those near the
+// best.
+std::string fidelity_svg(const cost::Problem& problem, const analysis::Fidelity& fidelity);
 
-// The simulator's fidelity as JSON (docs/command.md names the keys).
-
-// What `fidelity --json` prints.
+// Returns the findings as a JSON object (docs/command.md names the keys).
 std::string fidelity_json(const cost::Problem& problem, const GraphOrigin& origin,
                           const analysis::FidelitySettings& settings,
                           const analysis::Fidelity& fidelity);

@@ -60,6 +60,50 @@ std::string totals_text(const graph::Statistics& s, const std::string& unit) {
                      traffic(s.traffic_bytes, format_bytes(s.traffic_bytes.sum)));
 }
 
+std::string parts_text(const tra::Parts& parts) {
+  std::vector<std::string> listed;
+  for (const auto& [name, count] : parts) listed.push_back(fmt::format("{}/{}", name, count));
+  return listed.empty() ? "whole" : fmt::format("{}", fmt::join(listed, " "));
+}
+
+std::string_view movement_name(tra::Movement movement) {
+  switch (movement) {
+    case tra::Movement::kLocal:
+      return "local";
+    case tra::Movement::kBroadcast:
+      return "broadcast";
+    case tra::Movement::kShuffle:
+      return "shuffle";
+  }
+  return "";
+}
+
+std::string operation_name(const tra::Expression& e) {
+  return e.name.empty() ? tra::label(e.kernel) : e.name;
+}
+
+// What a plan is shown with: constants are no operations.
+std::vector<const tra::PlannedOperation*> shown_operations(const tra::Plan& plan) {
+  std::vector<const tra::PlannedOperation*> shown;
+  for (const tra::PlannedOperation& operation : plan.operations()) {
+    if (operation.operation->op != tra::Operator::kFill) shown.push_back(&operation);
+  }
+  return shown;
+}
+
+bool is_stored(const tra::PlannedOperation& operation) {
+  return operation.operation->op == tra::Operator::kInput;
+}
+
+// The implementation algebra in words: how operands come and what happens to partial results.
+std::string steps_text(const tra::PlannedOperation& operation) {
+  std::vector<std::string_view> steps;
+  for (const tra::Movement movement : operation.operands) steps.push_back(movement_name(movement));
+  std::string text = fmt::format("{}", fmt::join(steps, ", "));
+  if (operation.aggregates) text += "; aggregate";
+  return text;
+}
+
 }  // namespace
 
 std::string graph_totals_text(const graph::Graph& graph) {
@@ -122,61 +166,13 @@ std::string graph_json(const graph::Graph& graph, const std::string& path,
   return json.end_object().take();
 }
 
-namespace {
-
-std::string parts_text(const tra::Parts& parts) {
-  std::vector<std::string> listed;
-  for (const auto& [name, count] : parts) listed.push_back(fmt::format("{}/{}", name, count));
-  return listed.empty() ? "whole" : fmt::format("{}", fmt::join(listed, " "));
-}
-
-std::string_view movement_name(tra::Movement movement) {
-  switch (movement) {
-    case tra::Movement::kLocal:
-      return "local";
-    case tra::Movement::kBroadcast:
-      return "broadcast";
-    case tra::Movement::kShuffle:
-      return "shuffle";
-  }
-  return "";
-}
-
-std::string operation_name(const tra::Expression& e) {
-  return e.name.empty() ? tra::label(e.kernel) : e.name;
-}
-
-// What a plan is shown with: constants are no operations.
-std::vector<const tra::PlannedOperation*> shown_operations(const tra::Plan& plan) {
-  std::vector<const tra::PlannedOperation*> shown;
-  for (const tra::PlannedOperation& operation : plan.operations()) {
-    if (operation.operation->op != tra::Operator::kFill) shown.push_back(&operation);
-  }
-  return shown;
-}
-
-bool is_stored(const tra::PlannedOperation& operation) {
-  return operation.operation->op == tra::Operator::kInput;
-}
-
-// The implementation algebra in words: how operands come and what happens to partial results.
-std::string steps_text(const tra::PlannedOperation& operation) {
-  std::vector<std::string_view> steps;
-  for (const tra::Movement movement : operation.operands) steps.push_back(movement_name(movement));
-  std::string text = fmt::format("{}", fmt::join(steps, ", "));
-  if (operation.aggregates) text += "; aggregate";
-  return text;
-}
-
-}  // namespace
-
 std::string plan_text(const compile::FoundPlan& found) {
   const tra::Plan& plan = found.plan;
-  render::Table table({{"operation", render::Align::kLeft},
-                       {"parts", render::Align::kLeft},
-                       {"operands", render::Align::kLeft},
-                       {"compute"},
-                       {"moved"}});
+  Table table({{"operation", Align::kLeft},
+               {"parts", Align::kLeft},
+               {"operands", Align::kLeft},
+               {"compute"},
+               {"moved"}});
   for (const tra::PlannedOperation* operation : shown_operations(plan)) {
     const bool stored = is_stored(*operation);
     table.add_row({operation_name(*operation->operation), parts_text(operation->parts),
@@ -199,7 +195,7 @@ std::string plan_text(const compile::FoundPlan& found) {
   return text;
 }
 
-void write_plan(JsonWriter& json, const compile::FoundPlan& found) {
+void plan_json(JsonWriter& json, const compile::FoundPlan& found) {
   const tra::Plan& plan = found.plan;
   json.begin_object()
       .field("devices", found.machine.devices)

@@ -60,7 +60,7 @@ std::string kinds_text(const device::Topology& topology) {
 
 std::string devices_text(const device::Topology& topology) {
   std::string text;
-  const std::size_t shown = std::min(render::kDevicesShown, topology.device_count());
+  const std::size_t shown = std::min(kDevicesShown, topology.device_count());
   for (std::size_t d = 0; d < shown; ++d) {
     const device::Device& device = topology.devices()[d];
     const std::string memory = device.memory_bytes == device::kUnlimitedMemory
@@ -98,29 +98,10 @@ std::string matrix_text(const device::Topology& topology) {
   return text;
 }
 
-}  // namespace
-
-std::string topology_text(const device::Topology& topology) {
-  std::string text = topology.name() + "\n";
-  if (!topology.description().empty()) text += render::wrap("", topology.description());
-  text += "\n" + kinds_text(topology) + devices_text(topology);
-  if (topology.pairwise_links()) {
-    text += "links    one channel for each ordered pair of devices\n";
-  } else {
-    text += fmt::format("links    {} channels\n", format_integer(topology.channel_count()));
-  }
-  const bool measurable = topology.device_count() > 1 &&
-                          path_between(topology, DeviceId(0), DeviceId(1)).bandwidth.has_value();
-  if (measurable) text += matrix_text(topology);
-  return text;
-}
-
-namespace {
-
 constexpr std::string_view kProduct = "contract";
 
 std::string products_text(const exec::ProbeResult& result) {
-  render::Table table({{"products: flop/byte"}, {"Gflop/s"}, {"spread"}});
+  Table table({{"products: flop/byte"}, {"Gflop/s"}, {"spread"}});
   for (const exec::ProbePoint& point : result.points) {
     if (point.op != kProduct) continue;
     table.add_row({fmt::format("{:.3g}", point.flops / point.bytes),
@@ -137,10 +118,10 @@ std::string kernels_text(const exec::ProbeResult& result) {
   for (const exec::ProbePoint& point : result.points) {
     if (point.op == "add") sizes.push_back(point.bytes);
   }
-  std::vector<render::Column> columns = {{"other kernels, GB/s", render::Align::kLeft}};
+  std::vector<Column> columns = {{"other kernels, GB/s", Align::kLeft}};
   for (const double size : sizes) columns.push_back({format_bytes(size)});
   columns.push_back({"spread"});
-  render::Table table(std::move(columns));
+  Table table(std::move(columns));
   for (std::size_t p = 0; p < result.points.size();) {
     const std::string& op = result.points[p].op;
     std::vector<std::string> row(sizes.size() + 2, "-");
@@ -164,12 +145,26 @@ std::string kernels_text(const exec::ProbeResult& result) {
 
 }  // namespace
 
+std::string topology_text(const device::Topology& topology) {
+  std::string text = topology.name() + "\n";
+  if (!topology.description().empty()) text += wrap("", topology.description());
+  text += "\n" + kinds_text(topology) + devices_text(topology);
+  if (topology.pairwise_links()) {
+    text += "links    one channel for each ordered pair of devices\n";
+  } else {
+    text += fmt::format("links    {} channels\n", format_integer(topology.channel_count()));
+  }
+  const bool measurable = topology.device_count() > 1 &&
+                          path_between(topology, DeviceId(0), DeviceId(1)).bandwidth.has_value();
+  if (measurable) text += matrix_text(topology);
+  return text;
+}
+
 std::string probe_text(const exec::ProbeResult& result, const std::string& file) {
   const device::TopologySpec& spec = result.topology;
   const device::DeviceKind& kind = spec.kinds.front();
   const device::Channel& channel = spec.channels.front();
-  std::string text =
-      render::wrap("", fmt::format("{}, in {:.1f} s", spec.description, result.seconds));
+  std::string text = wrap("", fmt::format("{}, in {:.1f} s", spec.description, result.seconds));
   text += "\n" + products_text(result) + "\n" + kernels_text(result) + "\n";
   if (kind.busy_slowdown) {
     text += fmt::format(

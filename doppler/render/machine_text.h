@@ -1,4 +1,4 @@
-// A topology as `devices show` prints it.
+// Machines, and what was measured of them, as text and JSON.
 #pragma once
 
 #include <string>
@@ -8,13 +8,12 @@
 
 namespace doppler::render {
 
+// Returns the kinds, devices and links of a machine.
 std::string topology_text(const device::Topology& topology);
 
-// What `devices probe` prints of its measurements.
-
-// For people; `file` is where the topology was written.
+// Return the measurements of this machine; `file` is where its topology was written.
+// docs/command.md names the keys.
 std::string probe_text(const exec::ProbeResult& result, const std::string& file);
-// One JSON object.
 std::string probe_json(const exec::ProbeResult& result, const std::string& file);
 
 }  // namespace doppler::render

@@ -191,8 +191,8 @@ class TraceWriter {
 
 }  // namespace
 
-std::string write_trace(const cost::Problem& problem, const schedule::Timeline& timeline,
-                        std::span<const std::vector<schedule::MemorySample>> memory) {
+std::string trace_json(const cost::Problem& problem, const schedule::Timeline& timeline,
+                       std::span<const std::vector<schedule::MemorySample>> memory) {
   return TraceWriter(problem, timeline).write(memory);
 }
 
@@ -203,7 +203,7 @@ std::string trace_json(const cost::Problem& problem, const schedule::Timeline& t
   for (std::size_t d = 0; d < problem.device_count(); ++d) {
     memory.push_back(meter.samples(DeviceId::of(d)));
   }
-  return write_trace(problem, timeline, memory);
+  return trace_json(problem, timeline, memory);
 }
 
 }  // namespace doppler::render

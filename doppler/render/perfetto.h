@@ -1,4 +1,4 @@
-// A run as a trace that ui.perfetto.dev and chrome://tracing open (docs/formats/trace.md).
+// Runs as traces that ui.perfetto.dev and chrome://tracing open (docs/formats/trace.md).
 #pragma once
 
 #include <span>
@@ -11,14 +11,15 @@
 
 namespace doppler::render {
 
-// `memory` holds the occupation of each device over time (MemoryMeter::samples), or nothing.
+// Returns the run with the memory that each device uses over time.
 //
 // Times are shown as they are where the problem's unit is s, ms, us or ns; one unit of any other
 // becomes a millisecond.
-std::string write_trace(const cost::Problem& problem, const schedule::Timeline& timeline,
-                        std::span<const std::vector<schedule::MemorySample>> memory = {});
-
-// The run as a Perfetto trace, memory of each device among it.
 std::string trace_json(const cost::Problem& problem, const schedule::Timeline& timeline);
+
+// Returns the same with the given memory of each device (MemoryMeter::samples), or without any
+// where `memory` is empty.
+std::string trace_json(const cost::Problem& problem, const schedule::Timeline& timeline,
+                       std::span<const std::vector<schedule::MemorySample>> memory);
 
 }  // namespace doppler::render

@@ -58,30 +58,18 @@ std::string_view links_in_words(cost::LinkMode links) {
 
 }  // namespace
 
-std::string_view objective_name(schedule::Objective objective) {
-  switch (objective) {
-    case schedule::Objective::kRobust:
-      return "robust";
-    case schedule::Objective::kAnyOrder:
-      return "any-order";
-    case schedule::Objective::kNominal:
-      break;
-  }
-  return "nominal";
-}
-
-std::string describe_problem(const cost::Problem& problem, const std::string& graph_path) {
+std::string problem_text(const cost::Problem& problem, const std::string& graph_path) {
   const device::Topology& topology = problem.topology();
   std::string devices = topology.name();
   if (!topology.description().empty()) devices += ": " + topology.description();
-  return render::wrap("graph    ", fmt::format("{}: {} nodes, {} edges", graph_path,
-                                               format_integer(problem.node_count()),
-                                               format_integer(problem.graph().edge_count()))) +
-         render::wrap("devices  ", devices) + render::wrap("costs    ", costs_in_words(problem)) +
-         render::wrap("links    ", links_in_words(problem.links()));
+  return wrap("graph    ", fmt::format("{}: {} nodes, {} edges", graph_path,
+                                       format_integer(problem.node_count()),
+                                       format_integer(problem.graph().edge_count()))) +
+         wrap("devices  ", devices) + wrap("costs    ", costs_in_words(problem)) +
+         wrap("links    ", links_in_words(problem.links()));
 }
 
-void write_subject(JsonWriter& json, const cost::Problem& problem, const GraphOrigin& origin) {
+void problem_json(JsonWriter& json, const cost::Problem& problem, const GraphOrigin& origin) {
   json.field("graph", std::string_view(origin.path))
       .field("graph_hash", std::string_view(hash_to_string(problem.graph().hash())))
       .field("nodes", problem.node_count())

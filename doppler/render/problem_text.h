@@ -1,23 +1,17 @@
-// What the program understood, in words.
+// A problem as text and JSON: what was understood of the graph, the devices and the costs.
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "doppler/base/json_writer.h"
 #include "doppler/cost/problem.h"
-#include "doppler/schedule/metrics.h"
 
 namespace doppler::render {
 
-std::string_view objective_name(schedule::Objective objective);  // "nominal", "robust", "any-order"
-
-// Graph, devices, costs and links, a line each, ended by newlines.
-std::string describe_problem(const cost::Problem& problem, const std::string& graph_path);
-
-// The keys that every result about a problem starts with.
+// Returns the graph, devices, costs and links, each in lines of its own that end with a newline.
+std::string problem_text(const cost::Problem& problem, const std::string& graph_path);
 
 // Where a graph comes from, and what its reader dropped or guessed.
 struct GraphOrigin {
@@ -29,7 +23,8 @@ struct GraphOrigin {
   std::vector<std::string> notes;
 };
 
-// Graph, devices, links, costs and the unit of time, into the object that is open.
-void write_subject(JsonWriter& json, const cost::Problem& problem, const GraphOrigin& origin);
+// Writes graph, devices, links, costs and the unit of time into the object that is open: the keys
+// that every result about a problem starts with (docs/command.md).
+void problem_json(JsonWriter& json, const cost::Problem& problem, const GraphOrigin& origin);
 
 }  // namespace doppler::render

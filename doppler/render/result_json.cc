@@ -22,7 +22,7 @@ void write_by_device(JsonWriter& json, const cost::Problem& problem, std::string
 void write_result(JsonWriter& json, const cost::Problem& problem, const place::Result& result) {
   json.field("method", std::string_view(result.method))
       .field("seed", result.seed)
-      .field("objective", objective_name(result.objective))
+      .field("objective", schedule::objective_name(result.objective))
       .field("makespan", result.figures.nominal);
   schedule::write_distribution(json, "robust", result.figures.robust);
   schedule::write_distribution(json, "any_order", result.figures.any_order);
@@ -136,7 +136,7 @@ std::string place_json(const cost::Problem& problem, const GraphOrigin& origin,
                        const place::Result& result, const analysis::Limits& limits) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, origin);
+  problem_json(json, problem, origin);
   write_result(json, problem, result);
   write_limits(json, problem, result.placement, limits);
   write_placement(json, problem, result.placement);
@@ -149,7 +149,7 @@ std::string compare_json(const std::vector<Comparison>& comparisons) {
   for (const Comparison& comparison : comparisons) {
     for (const analysis::Entry& entry : comparison.entries) {
       json.begin_object();
-      write_subject(json, *comparison.problem, comparison.origin);
+      problem_json(json, *comparison.problem, comparison.origin);
       if (entry.result) {
         write_result(json, *comparison.problem, *entry.result);
         write_placement(json, *comparison.problem, entry.result->placement);
@@ -171,7 +171,7 @@ std::string simulate_json(const cost::Problem& problem, const GraphOrigin& origi
                           const sim::SimulateResult& result) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, origin);
+  problem_json(json, problem, origin);
   json.field("mode", mode_name(settings.mode))
       .field("choice", choice_name(settings.choice))
       .field("jitter", settings.jitter)
@@ -190,7 +190,7 @@ std::string execute_json(const cost::Problem& problem, const GraphOrigin& origin
                          double predicted) {
   JsonWriter json;
   json.begin_object();
-  write_subject(json, problem, origin);
+  problem_json(json, problem, origin);
   json.field("engine", settings.backend)
       .field("clock",
              settings.clock == exec::EngineClock::kWall ? std::string_view("wall") : "virtual")

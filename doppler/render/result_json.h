@@ -1,6 +1,7 @@
 // Results as JSON (docs/command.md names the keys).
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,23 +16,25 @@
 
 namespace doppler::render {
 
-// What `place --json` prints.
+// Returns what a method gave on a problem, with its placement.
 std::string place_json(const cost::Problem& problem, const GraphOrigin& origin,
                        const place::Result& result, const analysis::Limits& limits);
 
-// What `compare --json` prints: an object whose `results` lists every graph, method and seed.
+// What several methods gave on one problem.
 struct Comparison {
   GraphOrigin origin;
   std::shared_ptr<const cost::Problem> problem;
   std::vector<analysis::Entry> entries;
 };
+// Returns an object whose `results` lists every graph, method and seed.
 std::string compare_json(const std::vector<Comparison>& comparisons);
 
-// What `run --json` prints; `predicted` is the makespan by the simulator.
+// Returns what runs on an engine took; `predicted` is the makespan by the simulator.
 std::string execute_json(const cost::Problem& problem, const GraphOrigin& origin,
                          const exec::ExecuteSettings& settings, const exec::ExecuteResult& result,
                          double predicted);
-// What `simulate --json` prints.
+
+// Returns what simulated runs took.
 std::string simulate_json(const cost::Problem& problem, const GraphOrigin& origin,
                           const sim::SimulateSettings& settings, const sim::SimulateResult& result);
 

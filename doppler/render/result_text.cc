@@ -1,5 +1,4 @@
 #include "doppler/render/result_text.h"
-#include "doppler/render/analysis_text.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +7,7 @@
 
 #include "doppler/base/statistics.h"
 #include "doppler/base/units.h"
-#include "doppler/render/problem_text.h"
+#include "doppler/render/analysis_text.h"
 #include "doppler/render/table.h"
 
 namespace doppler::render {
@@ -26,14 +25,14 @@ std::string bound_text(const cost::Problem& problem, const place::Result& result
   return fmt::format("{} above the bound '{}' of {}", gap_text(result), result.bound.name, value);
 }
 
-std::string search_text(const place::Result& result) {
+std::string search_text(const place::Result& result, std::string_view evaluations_setting) {
   std::string text =
       fmt::format("{}, seed {}, {:.2f} s", result.method, result.seed, result.seconds);
   if (result.evaluations > 0) {
     text += fmt::format(", {} evaluations", format_integer(result.evaluations));
   }
   if (result.timed && result.evaluations > 0) {
-    text += fmt::format(" (--evaluations {} replays it)", result.evaluations);
+    text += fmt::format(" ({} {} replays it)", evaluations_setting, result.evaluations);
   }
   if (result.interrupted) text += ", interrupted";
   return text;
@@ -54,20 +53,20 @@ std::string objective_text(const cost::Problem& problem, const place::Result& re
   if (nominal <= reference) {
     return fmt::format(
         "Optimised for {}, which costs nothing nominally (a short nominal search: {}).\n",
-        objective_name(result.objective), best);
+        schedule::objective_name(result.objective), best);
   }
   return fmt::format(
       "Optimised for {}, which costs {:.1f} % nominally (a short nominal search: {}).\n",
-      objective_name(result.objective), 100.0 * (nominal / reference - 1.0), best);
+      schedule::objective_name(result.objective), 100.0 * (nominal / reference - 1.0), best);
 }
 
 std::string memory_text(const cost::Problem& problem, const std::vector<double>& peak) {
   std::string text;
-  for (std::size_t d = 0; d < std::min(render::kDevicesShown, peak.size()); ++d) {
+  for (std::size_t d = 0; d < std::min(kDevicesShown, peak.size()); ++d) {
     if (d > 0) text += d % 4 == 0 ? ",\n           " : ", ";
     text += fmt::format("{} {}", problem.topology().devices()[d].name, format_bytes(peak[d]));
   }
-  if (peak.size() > render::kDevicesShown) {
+  if (peak.size() > kDevicesShown) {
     text += fmt::format(",\n           largest {} of {}",
                         format_bytes(*std::max_element(peak.begin(), peak.end())), peak.size());
   }
@@ -98,15 +97,15 @@ std::vector<MethodRow> rows_of(const std::vector<analysis::Entry>& entries) {
 
 std::string device_table(const cost::Problem& problem, const std::vector<double>& utilisation,
                          const std::vector<double>& peak_memory_bytes) {
-  render::Table table({{"device", render::Align::kLeft}, {"busy"}, {"peak memory"}});
-  for (std::size_t d = 0; d < std::min(render::kDevicesShown, utilisation.size()); ++d) {
+  Table table({{"device", Align::kLeft}, {"busy"}, {"peak memory"}});
+  for (std::size_t d = 0; d < std::min(kDevicesShown, utilisation.size()); ++d) {
     table.add_row({problem.topology().devices()[d].name,
                    fmt::format("{:.1f} %", 100.0 * utilisation[d]),
                    format_bytes(peak_memory_bytes[d])});
   }
   std::string text = table.render();
-  if (utilisation.size() > render::kDevicesShown) {
-    text += fmt::format("… and {} more\n", utilisation.size() - render::kDevicesShown);
+  if (utilisation.size() > kDevicesShown) {
+    text += fmt::format("… and {} more\n", utilisation.size() - kDevicesShown);
   }
   return text;
 }
@@ -122,9 +121,9 @@ std::string makespan_text(const auto& result, const std::string& unit) {
 }  // namespace
 
 std::string place_text(const cost::Problem& problem, const place::Result& result,
-                       const analysis::Limits& limits) {
-  std::string text = render::wrap("method   ", search_text(result));
-  if (!result.note.empty()) text += render::wrap("         ", result.note);
+                       const analysis::Limits& limits, std::string_view evaluations_setting) {
+  std::string text = wrap("method   ", search_text(result, evaluations_setting));
+  if (!result.note.empty()) text += wrap("         ", result.note);
   text +=
       fmt::format("\nmakespan   {}, {}\n", format_time(result.figures.nominal, problem.time_unit()),
                   bound_text(problem, result));
@@ -146,14 +145,14 @@ std::string compare_text(const cost::Problem& problem,
     for (const place::Result* result : row.results) best = std::min(best, result->figures.nominal);
   }
   const std::string& unit = problem.time_unit();
-  render::Table table({{"method", render::Align::kLeft},
-                       {"makespan"},
-                       {"vs best"},
-                       {"gap"},
-                       {"robust"},
-                       {"any order"},
-                       {"seconds"},
-                       {"evaluations"}});
+  Table table({{"method", Align::kLeft},
+               {"makespan"},
+               {"vs best"},
+               {"gap"},
+               {"robust"},
+               {"any order"},
+               {"seconds"},
+               {"evaluations"}});
   for (const MethodRow& row : rows) {
     if (row.results.empty()) {
       table.add_row({row.method, "none found", "", "", "", "", "", ""});
@@ -179,7 +178,7 @@ std::string compare_text(const cost::Problem& problem,
   }
   std::string text = table.render();
   for (const analysis::Entry& entry : entries) {
-    if (!entry.result) text += render::wrap(entry.method + ": ", entry.failure);
+    if (!entry.result) text += wrap(entry.method + ": ", entry.failure);
   }
   const MethodRow* first = nullptr;
   for (const MethodRow& row : rows) {

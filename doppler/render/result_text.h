@@ -1,7 +1,8 @@
-// Results as people read them, at most 100 columns wide.
+// Results as text, in lines of at most 100 columns that each end with a newline.
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "doppler/analysis/compare.h"
@@ -13,17 +14,21 @@
 
 namespace doppler::render {
 
-// What `place` prints after describe_problem.
+// Returns what a method gave on a problem, and what limits its placement. After a timed search the
+// text says what number of evaluations replays it; `evaluations_setting` is what the caller's users
+// know place::RunSettings::max_evaluations as.
 std::string place_text(const cost::Problem& problem, const place::Result& result,
-                       const analysis::Limits& limits);
+                       const analysis::Limits& limits,
+                       std::string_view evaluations_setting = "max_evaluations");
 
-// One row per method, medians over the seeds, best first marked.
+// Returns a table with one row per method, with medians over the seeds.
 std::string compare_text(const cost::Problem& problem, const std::vector<analysis::Entry>& entries);
 
-// What `run` prints after describe_problem; `predicted` is the makespan by the simulator.
+// Returns what runs on an engine took; `predicted` is the makespan by the simulator.
 std::string execute_text(const cost::Problem& problem, const exec::ExecuteSettings& settings,
                          const exec::ExecuteResult& result, double predicted);
-// What `simulate` prints after describe_problem.
+
+// Returns what simulated runs took.
 std::string simulate_text(const cost::Problem& problem, const sim::SimulateSettings& settings,
                           const sim::SimulateResult& result);
 

@@ -1,4 +1,4 @@
-// Text tables for a terminal. Cells are plain ASCII.
+// Tables and paragraphs for a terminal. All text is ASCII: widths count bytes.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace doppler::render {
 
-// Left for text, which may be cut where the table is too wide; right for numbers, which never are.
+// Columns of text are aligned left and may be cut where the table is too wide; columns of numbers
+// are aligned right and never cut.
 enum class Align { kLeft, kRight };
 
 struct Column {
@@ -17,9 +18,10 @@ struct Column {
   Align align = Align::kRight;
 };
 
+// A table that is filled row by row.
 class Table {
  public:
-  static constexpr std::size_t kWidth = 100;
+  static constexpr std::size_t kWidth = 100;  // columns of a terminal
   // Text columns are not cut below this width.
   static constexpr std::size_t kLeastText = 8;
 
@@ -29,9 +31,9 @@ class Table {
   void add_row(std::vector<std::string> cells);
   bool empty() const { return rows_.empty(); }
 
-  // A line of titles, a rule, then the rows, each ended with a newline and without spaces at its
-  // end. Where a line would pass `width`, the widest text columns are cut, with "…" in place of the
-  // rest; lines may still pass it where numbers alone do.
+  // Returns a line of titles, a rule, then the rows; each line ends with a newline and has no
+  // trailing spaces. Where a line would be wider than `width`, the widest text columns are cut,
+  // with "…" in place of the rest; lines are still wider where their numbers alone are.
   std::string render(std::size_t width = kWidth) const;
 
  private:
@@ -41,15 +43,13 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Breaks long sentences into lines.
-
-// Devices that a text lists. Large machines repeat themselves: a glance at the first few says it
-// all.
+// How many devices a text lists at most. Large machines repeat themselves, so that the first few
+// suffice.
 inline constexpr std::size_t kDevicesShown = 16;
 
-// `text` after `label`, broken at spaces so that no line passes `width`; further lines are indented
-// as far as the label is long. Words longer than a line stay whole. Ends with a newline. Widths
-// count bytes: texts are ASCII.
+// Returns `text` after `label`, broken at spaces so that no line is wider than `width`; further
+// lines are indented by the length of the label. Words longer than a line stay whole. Ends with a
+// newline.
 std::string wrap(std::string_view label, std::string_view text, std::size_t width = 100);
 
 }  // namespace doppler::render

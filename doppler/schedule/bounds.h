@@ -9,21 +9,21 @@
 namespace doppler::schedule {
 
 struct Bound {
-  std::string name;
-  double value = 0.0;
+  std::string name;    // "load", "chain", …
+  double value = 0.0;  // in the problem's time unit
 };
 
-// Least total work over the devices. On devices of several kinds: a bound on the fractional
-// assignment (see bounds.cc for the proof).
+// Returns the least total work divided among the devices. On devices of several kinds it is a bound
+// on the best fractional assignment (bounds.cc has the proof).
 Bound load_bound(const cost::Problem& problem);
 
-// The longest path with the fastest allowed device per node and no transfers.
+// Returns the longest path, with every node on its fastest allowed device and without transfers.
 Bound chain_bound(const cost::Problem& problem);
 
-// The largest of all bounds known.
+// Returns the largest of all known bounds.
 Bound best_bound(const cost::Problem& problem);
 
-// True where `makespan` meets `bound` within rounding.
+// Returns whether `makespan` meets `bound` within rounding.
 bool meets(double makespan, const Bound& bound);
 
 }  // namespace doppler::schedule

@@ -1,5 +1,5 @@
-// Accepts a Timeline only if it obeys every rule of docs/semantics.md. Written from the rules alone
-// and independent of the simulator and the engine, so that it can judge both.
+// The checker of timelines. It is written from the rules of docs/semantics.md alone, independently
+// of the simulator and the engine, so that it can judge both.
 #pragma once
 
 #include <string>
@@ -10,23 +10,24 @@
 
 namespace doppler::schedule {
 
+// What is checked beyond the rules that hold for every run.
 struct CheckOptions {
   // Times may deviate by this much (absolute, in the problem's unit): 0 for a simulator, the
   // clock's resolution for an engine.
   double tolerance = 0.0;
-  // Durations equal the problem's costs. Off for runs with jitter and for engines.
+  // Whether durations must equal the problem's costs. Off for runs with jitter and for engines.
   bool durations = true;
-  // No device is left idle while one of its nodes is ready, no transfer waits while its route is
-  // free, and among the ready the choice rule's best went first (priority and fifo).
-  // Work-conserving runs only.
+  // For work-conserving runs: whether no device may idle while one of its nodes is ready, no
+  // transfer may wait while its route is free, and the choice rule's best must go first (priority
+  // and fifo).
   bool work_conserving = true;
-  // Peak memory stays within capacity.
+  // Whether peak memory must stay within capacity.
   bool memory = false;
-  // What one barrier costs in a synchronous run.
+  // How long one barrier of a synchronous run takes.
   double barrier_time = 0.0;
 };
 
-// Every violation found, in words, up to a dozen; empty means accepted.
+// Returns the violations in words, up to a dozen. The timeline is accepted where there are none.
 std::vector<std::string> check_timeline(const cost::Problem& problem, const Timeline& timeline,
                                         const CheckOptions& options = {});
 

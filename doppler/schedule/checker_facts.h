@@ -1,5 +1,5 @@
-// What the parts of the checker share: the facts that follow from a timeline, and the list of
-// violations. Internal to checker*.cc.
+// What the parts of the checker share: the list of violations, and the facts that follow from a
+// timeline. Internal to checker*.cc.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace doppler::schedule {
 
+// The violations found so far, in words. Those beyond the first kMostListed are dropped.
 class Violations {
  public:
-  static constexpr std::size_t kMost = 12;
+  static constexpr std::size_t kMostListed = 12;
 
-  // `text` makes the message; it is not called once the list is full.
+  // Adds the message that `text` returns. `text` is not called once the list is full.
   template <class Text>
   void add(const Text& text) {
-    if (list_.size() < kMost) list_.push_back(text());
+    if (list_.size() < kMostListed) list_.push_back(text());
   }
   bool empty() const { return list_.empty(); }
   std::vector<std::string> take() { return std::move(list_); }
@@ -29,12 +30,13 @@ class Violations {
   std::vector<std::string> list_;
 };
 
-// The timeline under test with everything the rules derive from it. Times in the problem's unit.
+// The timeline under test with everything that the rules derive from it. Times are in the problem's
+// unit.
 //
 // A node or transfer is `early` where it was certainly ready before anything started at the moment
-// it became ready. Otherwise something of zero duration at that same moment came between, and the
-// timeline alone does not tell what started before and what after; no rule is judged on such an
-// order.
+// at which it became ready. Otherwise something of zero duration happened at that same moment, and
+// the timeline alone does not tell what started before and what after it; no rule is applied to
+// such an order.
 struct Facts {
   const cost::Problem& problem;
   const Timeline& timeline;
@@ -45,26 +47,27 @@ struct Facts {
   std::vector<std::uint8_t> node_early = {};
   std::vector<double> transfer_ready = {};  // by position in timeline.transfers
   std::vector<std::uint8_t> transfer_early = {};
-  // Channel links: the highest among its consumers there; an update that no node waits for goes
-  // last.
+  // With channel links: the highest priority among the transfer's consumers on its destination; an
+  // update that no node waits for has the lowest.
   std::vector<double> transfer_priority = {};
-  // Synchronous runs only.
+  // These three are filled for synchronous runs only.
   std::vector<std::uint32_t> node_level = {};
-  std::vector<double> phase_start =
-      {};  // of each level's transfers; one more for after the last level
+  // When the transfers of each level may start, and those after the last level.
+  std::vector<double> phase_start = {};
   std::vector<std::uint32_t> transfer_phase = {};
 
-  // Where the tensor is made or lives; invalid where it is on every device that uses it.
+  // Returns the device that makes the tensor or is its home; invalid where the tensor is on every
+  // device that uses it.
   DeviceId source(TensorId tensor) const {
     const NodeId producer = problem.graph().producer(tensor);
     return producer.valid() ? timeline.device[producer.index()] : problem.home(tensor);
   }
-  // When the tensor is complete there.
+  // Returns when the tensor is complete on that device.
   double complete(TensorId tensor) const {
     const NodeId producer = problem.graph().producer(tensor);
     return producer.valid() ? timeline.nodes[producer.index()].end : 0.0;
   }
-  // a is before b by more than the clock's resolution.
+  // Returns whether a is before b by more than the tolerance.
   bool before(double a, double b) const { return a < b - options.tolerance; }
   bool differ(double a, double b) const { return before(a, b) || before(b, a); }
 
@@ -74,17 +77,20 @@ struct Facts {
   std::string name(const TransferRun& run) const;
 };
 
-// checker_transfers.cc: compares the transfers that took place with those that the placement asks
-// for, and nodes' starts with arrivals; fills the fields of nodes and transfers.
+// Compares the transfers that took place with those that the placement asks for, and the starts of
+// nodes with the arrivals of their inputs. Fills the fields about nodes and transfers. In
+// checker_transfers.cc.
 void check_transfers(Facts& facts);
 
-// checker_levels.cc, for synchronous runs: levels from the graph; with the transfers checked, the
-// phases between barriers and the transfers' ready times; and that these keep apart what they must.
+// Three steps for synchronous runs: find the levels of the graph; once the transfers are checked,
+// find the phases between barriers and when the transfers are ready; check that the barriers keep
+// the phases apart. In checker.cc.
 void find_levels(Facts& facts);
 void find_phases(Facts& facts);
 void check_levels(const Facts& facts);
 
-// checker_order.cc: no resource idles while something waits for it, and the best went first.
+// Check that no device or channel idles while something waits for it, and that the choice rule's
+// best went first. In checker_order.cc.
 void check_node_order(const Facts& facts);
 void check_transfer_order(const Facts& facts);
 

@@ -13,8 +13,7 @@
 //            device or channel. Such steps count as waiting, in full: less work on that resource,
 //            or another order, shortens them.
 //   barrier  (synchronous runs) the next step waited for this one at a barrier; waiting too.
-//   idle     nothing the next step needs was under way: the cost of a barrier, or, in measured
-//   runs,
+//   idle     nothing the next step needs was under way: the cost of a barrier or, in measured runs,
 //            the engine's own overhead and waits for memory.
 //
 // A chain dominated by `data` is bound by the graph's dependencies, one dominated by `queue` by the
@@ -30,6 +29,7 @@
 
 namespace doppler::schedule {
 
+// One step of the chain.
 struct ChainStep {
   enum class Kind : std::uint8_t { kCompute, kTransfer, kIdle };
   enum class Reason : std::uint8_t { kData, kQueue, kBarrier, kIdle };
@@ -54,8 +54,8 @@ struct CriticalChain {
   double waiting() const { return device_queue + channel_queue + idle; }
 };
 
-// Works for both link modes, synchronous runs, jittered and measured ones. REQUIRES: the timeline
-// is one that the checker accepts.
+// Returns the critical chain of a run, for both link modes and for simulated (also synchronous or
+// jittered) and measured runs. REQUIRES: the checker accepts the timeline.
 CriticalChain critical_chain(const cost::Problem& problem, const Timeline& timeline);
 
 }  // namespace doppler::schedule

@@ -1,5 +1,4 @@
-// Real runs, or what stands for them: noisy samples, each of which costs something. Not thread
-// safe.
+// Real runs, or what stands for them, and what they say about costs.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +9,18 @@
 
 namespace doppler::schedule {
 
+// Measures placements by running them. Samples are noisy, and each costs something. Not thread
+// safe.
 class Measurer {
  public:
   virtual ~Measurer() = default;
-  // One run. `run` is its number: where noise is made up, equal numbers give equal noise. Throws
-  // what the engine throws. REQUIRES: the placement passes check_placement.
+  // Runs the placement once. `run` is the number of the run: where noise is simulated, equal
+  // numbers give equal noise. Throws what the engine throws. REQUIRES: the placement passes
+  // check_placement.
   virtual Timeline measure(const Placement& placement, std::uint64_t run) = 0;
 };
 
-// What a run says of costs.
-
+// Returns the durations of all nodes and transfers of a run, to calibrate costs with.
 inline cost::Observations observations_of(const Timeline& timeline) {
   cost::Observations seen;
   seen.nodes.reserve(timeline.nodes.size());

@@ -1,6 +1,4 @@
-// How much memory a run takes on each device, from its Timeline (see docs/semantics.md, "Memory").
-//
-// A meter keeps its buffers, so measuring many timelines does not allocate. Not thread safe.
+// How much memory a run takes on each device, from its Timeline (docs/semantics.md, "Memory").
 #pragma once
 
 #include <cstdint>
@@ -20,6 +18,8 @@ struct MemorySample {
   double bytes;
 };
 
+// Measures one timeline after another. It keeps its buffers, so that measuring many timelines does
+// not allocate. Not thread safe.
 class MemoryMeter {
  public:
   // `problem` must outlive the meter.
@@ -27,20 +27,21 @@ class MemoryMeter {
 
   void measure(const Timeline& timeline);
 
-  // Of the last timeline measured, by device.
+  // All that follows is about the timeline that was measured last. Peaks are by device.
   std::span<const double> peak_bytes() const { return peak_; }
   std::span<const double> peak_time() const { return peak_time_; }
-  // Bytes above capacity, summed over devices; 0 where the run fits.
+  // Returns the bytes above capacity, summed over devices; 0 where the run fits.
   double excess_bytes() const { return excess_; }
-  // The occupation of one device over time, for traces.
+  // Returns the occupation of one device over time, for traces.
   std::vector<MemorySample> samples(DeviceId device) const;
-  // The tensors on a device at the time of its peak, largest first.
+  // Returns the tensors on a device at the time of its peak, the largest first.
   std::vector<TensorId> tensors_at_peak(DeviceId device) const;
 
  private:
   static constexpr std::uint32_t kNoSlot = 0xffffffffu;
 
-  struct Occupation {  // of a tensor on a device, [begin, end]
+  // The time [begin, end] during which a tensor is on a device.
+  struct Occupation {
     TensorId tensor;
     DeviceId device;
     double begin;
@@ -57,7 +58,7 @@ class MemoryMeter {
                       std::span<const std::uint32_t> transfers);
   void mark_holders(const Timeline& timeline, TensorId parameter, std::uint8_t mark);
   std::span<const Occupation> occupations_on(DeviceId device) const;
-  // In the order in which they happen.
+  // Appends the events of a device in the order in which they happen.
   void append_events(DeviceId device, std::vector<Event>& events) const;
 
   const cost::Problem& problem_;
@@ -69,14 +70,14 @@ class MemoryMeter {
   std::vector<double> peak_, peak_time_;
   double excess_ = 0.0;
 
-  // Scratch.
+  // Scratch of collect().
   std::vector<std::uint32_t> transfer_offsets_, transfers_by_tensor_;
   std::vector<std::uint32_t> slot_of_;  // by device: where the current tensor's occupation is
   std::vector<std::uint8_t> holds_parameter_;  // by device
 };
 
-// "gpu2 needs 18.2 GiB at 1.3 ms but has 16.0 GiB; the largest are w1 (4.0 GiB), …" for the worst
-// device; empty where the run fits.
+// Returns a sentence about the worst device, such as "gpu2 needs 18.2 GiB at 1.3 ms but has 16.0
+// GiB; the largest are w1 (4.0 GiB), …"; empty where the run fits.
 std::string explain_excess(const cost::Problem& problem, const MemoryMeter& meter);
 
 }  // namespace doppler::schedule

@@ -63,6 +63,18 @@ Metrics measure_metrics(const cost::Problem& problem, const Timeline& timeline) 
   return metrics;
 }
 
+std::string_view objective_name(Objective objective) {
+  switch (objective) {
+    case Objective::kRobust:
+      return "robust";
+    case Objective::kAnyOrder:
+      return "any-order";
+    case Objective::kNominal:
+      break;
+  }
+  return "nominal";
+}
+
 Distribution summarize(std::vector<double>& samples) {
   DOPPLER_CHECK(!samples.empty());
   std::sort(samples.begin(), samples.end());

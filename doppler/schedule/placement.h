@@ -1,5 +1,4 @@
-// A placement: a device and a priority for every node. Higher priorities run first; ties go to the
-// lower node id.
+// Placements, and the JSON files that hold them.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +15,8 @@
 
 namespace doppler::schedule {
 
+// A device and a priority for every node. Among the ready nodes of a device the one with the
+// highest priority runs first; ties go to the lower node id.
 struct Placement {
   std::vector<DeviceId> device;  // by node
   std::vector<double> priority;  // by node
@@ -23,33 +24,30 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
-// The b-level of every node under an assignment: its own time plus the longest way to an exit, with
-// transfers between devices at their uncontended time and inside a device at none. The default
-// priority of methods that yield no order. `levels` is resized as needed.
+// Sets `levels` to the b-level of every node under an assignment: its own time plus the longest
+// path to an exit, where transfers between devices take their uncontended time and those inside a
+// device take none. B-levels are the priorities of methods that yield no order.
 void b_levels(const cost::Problem& problem, std::span<const DeviceId> device,
               std::vector<double>& levels);
 
-// The placement with b-levels as priorities.
+// Returns the placement with b-levels as priorities.
 Placement with_b_levels(const cost::Problem& problem, std::vector<DeviceId> device);
 
-// Throws ParameterError where the placement is not one for this problem: wrong sizes, a device that
-// does not exist, a priority that is not a number; InfeasibleError where it breaks a constraint
-// (pin, forbid, colocate), naming the node. Memory is not checked here.
+// Throws ParameterError where the placement is not one for this problem: its sizes differ, a device
+// does not exist, a priority is not a number. Throws InfeasibleError, naming the node, where it
+// breaks a constraint (pin, forbid, colocate). Does not check memory.
 void check_placement(const cost::Problem& problem, const Placement& placement);
 
-// Placements as JSON files (docs/formats/placement.md): what they were made for, and a device and a
-// priority for every node, by name.
-
-// What a placement was made for and by.
+// What a placement was made for, and by which method.
 struct PlacementOrigin {
-  std::string graph;    // path
-  std::string devices;  // spec
-  // How the graph's file was read, where that was said: sizes of dimensions that it leaves open,
-  // and its format.
+  std::string graph;    // the path of its file
+  std::string devices;  // their specification, as device::topology_from_spec reads it
+  // How the graph's file was read: sizes of dimensions that it leaves open, and its format (empty:
+  // recognised by its content).
   std::map<std::string, std::int64_t> dimensions = {};
   std::string graph_format = {};
-  cost::ConstraintRules constraints = {};  // beside the graph's own
-  // Absent where a file made by hand does not say.
+  cost::ConstraintRules constraints = {};  // in addition to those of the graph's file
+  // These are absent where a file was made by hand and does not say them.
   std::optional<std::uint64_t> graph_hash = std::nullopt;
   std::optional<std::uint64_t> topology_hash = std::nullopt;
   std::optional<cost::LinkMode> links = std::nullopt;
@@ -60,34 +58,37 @@ struct PlacementOrigin {
   std::string time_unit = "s";
 };
 
+// What a placement file holds (docs/formats/placement.md).
 struct PlacementFile {
   PlacementOrigin origin;
   Placement placement;
 };
 
-// The origin's hashes, links, costs and time unit, as the problem has them.
+// Returns an origin with the problem's hashes, links, costs and time unit.
 PlacementOrigin origin_of(const cost::Problem& problem, std::string graph_path,
                           std::string devices);
 
-// "free", "channel"; "automatic", "given", "roofline", "measured".
+// Returns "free" or "channel".
 std::string_view links_name(cost::LinkMode links);
+// Returns "automatic", "given", "roofline" or "measured".
 std::string_view costs_name(cost::CostSource costs);
 
-// Throws ParameterError where a priority is not finite. REQUIRES: the placement is for this
-// problem.
+// Returns the text of a placement file. Throws ParameterError where a priority is not finite.
+// REQUIRES: the placement is for this problem.
 std::string write_placement_json(const cost::Problem& problem, const PlacementFile& file);
 
-// Resolves names in the problem. Throws InputError with the place where a node or device is
-// unknown, or a node is left out or stands twice. A file without priorities gets b-levels.
+// Reads a placement file, whose names of nodes and devices are looked up in the problem. A file
+// without priorities gets b-levels. Throws InputError with the place where a node or device is
+// unknown, or a node is left out or stands twice.
 //
-// A file made for a graph or devices with another hash, or with other links or costs, is not
-// refused where all names match; `warnings` gets a line for each. Constraints are not checked here:
-// see check_placement.
+// A file that was made for a graph or devices with another hash, or with other links or costs, is
+// not refused where all names match; `warnings` gets a line for each difference. Constraints are
+// not checked here, but by check_placement.
 PlacementFile read_placement_json(const std::string& file, std::string_view text,
                                   const cost::Problem& problem, std::vector<std::string>& warnings);
 
-// Only what the file was made for, which says what problem it is to be read with. Throws InputError
-// where it is no placement.
+// Reads only what the file was made for, which says with what problem the whole file is to be read.
+// Throws InputError where it is no placement file.
 PlacementOrigin read_placement_origin(const std::string& file, std::string_view text);
 
 }  // namespace doppler::schedule

@@ -17,14 +17,16 @@ enum class Mode : std::uint8_t {
 // Which of several ready nodes (or waiting transfers) goes first.
 enum class Choice : std::uint8_t { kPriority, kFifo, kRandom };
 
+// When a node ran.
 struct NodeRun {
   double start = 0.0;
   double end = 0.0;
 };
 
-// With channel links one job per (tensor, destination) and `consumer` is invalid. With free links
-// one per (tensor, consumer) pair on different devices; `consumer` is invalid there only for the
-// delivery of an updated parameter. start == the moment the data began to move.
+// When a tensor moved. With channel links there is one transfer per (tensor, destination), and
+// `consumer` is invalid. With free links there is one per (tensor, consumer) on different devices;
+// `consumer` is invalid only for the delivery of an updated parameter. `start` is when the data
+// began to move.
 struct TransferRun {
   TensorId tensor;
   NodeId consumer;
@@ -34,6 +36,7 @@ struct TransferRun {
   double end = 0.0;
 };
 
+// A whole run. Times are in the problem's unit and count from the start of the run.
 struct Timeline {
   Mode mode = Mode::kWorkConserving;
   Choice choice = Choice::kPriority;

@@ -1,14 +1,17 @@
 // The run loop for channel links: a transfer holds one unit of every channel on its route for its
 // whole duration, and waits until all of them are free.
 //
-// Transfers between the same two devices share a route, so they wait together: in a lane. A lane
-// whose route is not free sits in the queue of one channel that is full. Only when a unit of that
-// channel is released can anything in the lane possibly start, so only then is it looked at again.
+// Transfers between the same two devices share a route, so they wait together in a lane. A lane
+// whose route is not free waits in the queue of one channel that is full. Only when a unit of that
+// channel is released can a transfer of the lane start, so only then is the lane looked at again.
+//
+// Internal to sim/. Not thread safe.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "doppler/sim/heap.h"
 #include "doppler/sim/run_state.h"
 
 namespace doppler::sim {
@@ -17,7 +20,7 @@ class ChannelLinks {
  public:
   explicit ChannelLinks(RunState& state);
 
-  // The makespan, or infinity where it is the cut-off or more.
+  // Simulates a run and returns its makespan, or infinity where that is the cut-off or more.
   double run(const RunInput& input, schedule::Choice choice);
 
  private:
@@ -52,7 +55,8 @@ class ChannelLinks {
   double run_with(const RunInput& input);
   template <schedule::Choice kChoice, bool kJitter, bool kRecord>
   double loop(const RunInput& input);
-  // A tensor is complete on a device: tells its consumers there and makes jobs for the others.
+  // Takes note that a tensor is complete on a device: tells its consumers there and makes jobs for
+  // the others.
   template <schedule::Choice kChoice, bool kJitter>
   void publish(TensorId tensor, std::uint32_t from, std::uint32_t producer, const RunInput& input);
   template <schedule::Choice kChoice>
@@ -78,7 +82,8 @@ class ChannelLinks {
   bool lane_before(std::uint32_t a, std::uint32_t b) const {
     return job_before(lanes_[a].jobs.front(), lanes_[b].jobs.front());
   }
-  // The queue of a channel: a heap of lanes, best first, that know their positions in it.
+  // These keep the queue of a channel: a heap of lanes, best first, which know their positions in
+  // it.
   void wait_at(std::uint32_t channel, std::uint32_t lane);
   void leave_queue(std::uint32_t lane);
   void sift_up(std::vector<std::uint32_t>& queue, std::size_t at);

@@ -1,4 +1,8 @@
-// Binary heaps over slices of one flat array, for queues whose largest size is known.
+// When each device needs attention next: at the end of its node or, where it is idle, at the next
+// arrival. Two implementations of one interface. Internal to sim/.
+//
+// first() returns the device to serve next: the one with the earliest time, ties to the lower id.
+// Its time is infinite where nothing is left to do.
 #pragma once
 
 #include <algorithm>
@@ -12,61 +16,12 @@
 
 namespace doppler::sim {
 
-// One queue entry: `key` orders, the lower id wins ties.
-struct HeapItem {
-  double key;
-  std::uint32_t id;
-};
-
-struct SmallestFirst {
-  static bool before(const HeapItem& a, const HeapItem& b) {
-    return a.key < b.key || (a.key == b.key && a.id < b.id);
-  }
-};
-
-// `items` must have room for one more.
-template <class Order>
-inline void heap_push(HeapItem* items, std::uint32_t& size, HeapItem item) {
-  std::size_t hole = size++;
-  while (hole > 0) {
-    const std::size_t parent = (hole - 1) / 2;
-    if (!Order::before(item, items[parent])) break;
-    items[hole] = items[parent];
-    hole = parent;
-  }
-  items[hole] = item;
-}
-
-// REQUIRES: size > 0.
-template <class Order>
-inline HeapItem heap_pop(HeapItem* items, std::uint32_t& size) {
-  const HeapItem top = items[0];
-  const std::uint32_t last = --size;
-  if (last > 0) {
-    const HeapItem item = items[last];
-    std::size_t hole = 0;
-    for (std::size_t child = 1; child < last; child = 2 * hole + 1) {
-      if (child + 1 < last && Order::before(items[child + 1], items[child])) ++child;
-      if (!Order::before(items[child], item)) break;
-      items[hole] = items[child];
-      hole = child;
-    }
-    items[hole] = item;
-  }
-  return top;
-}
-
-// When each device needs attention next: at the end of its node or, where it is idle, at the next
-// arrival. Two implementations of one interface. Internal to sim/.
-//
-// first() is the device to serve next: the earliest, ties to the lower id; its time is infinite
-// where nothing is left to do.
-
-// Up to kMost devices: scanned without branches, since mispredicted ones would cost more. Scalar on
-// purpose: a vector load over a time just stored would wait for the store to reach the cache.
+// For up to kMostDevices devices: a scan without branches, since mispredicted ones would cost more.
+// Scalar on purpose: a vector load over a time just stored would wait for the store to reach the
+// cache.
 class FewDueTimes {
  public:
-  static constexpr std::size_t kMost = 16;
+  static constexpr std::size_t kMostDevices = 16;
 
   void resize(std::size_t devices) { groups_ = (devices + 3) / 4; }
   void reset() { time_.fill(cost::kInfinity); }
@@ -94,10 +49,10 @@ class FewDueTimes {
   }
 
   std::size_t groups_ = 1;  // of four devices; those beyond the last are never due
-  std::array<double, kMost> time_{};
+  std::array<double, kMostDevices> time_{};
 };
 
-// Any number of devices: a tree of winners, O(log devices) for a change.
+// For any number of devices: a tree of winners. A change takes O(log devices).
 class ManyDueTimes {
  public:
   void resize(std::size_t devices) {

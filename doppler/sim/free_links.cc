@@ -11,7 +11,7 @@ FreeLinks::FreeLinks(RunState& state)
     : state_(state), given_transfers_(state.problem.all_transfers_given()) {
   const std::size_t devices = state.problem.device_count();
   pending_.resize(state.problem.node_count(), devices);
-  if (devices <= FewDueTimes::kMost) few_.resize(devices);
+  if (devices <= FewDueTimes::kMostDevices) few_.resize(devices);
   many_.resize(devices);
   free_at_.resize(devices);
   started_.reserve(devices);
@@ -189,7 +189,7 @@ double FreeLinks::run_with(const RunInput& input) {
     return input.jitter ? loop<kChoice, true, true>(input, many_)
                         : loop<kChoice, false, true>(input, many_);
   }
-  if (state_.problem.device_count() <= FewDueTimes::kMost) {
+  if (state_.problem.device_count() <= FewDueTimes::kMostDevices) {
     return input.jitter ? loop<kChoice, true, false>(input, few_)
                         : loop<kChoice, false, false>(input, few_);
   }

@@ -1,5 +1,5 @@
 // The run loop for free links: a tensor reaches another device its transfer time after its
-// producer's end, and holds nothing on the way.
+// producer's end, and holds nothing on the way. Internal to sim/. Not thread safe.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class FreeLinks {
  public:
   explicit FreeLinks(RunState& state);
 
-  // The makespan, or infinity where it is the cut-off or more.
+  // Simulates a run and returns its makespan, or infinity where that is the cut-off or more.
   double run(const RunInput& input, schedule::Choice choice);
 
  private:

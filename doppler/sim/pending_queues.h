@@ -1,7 +1,8 @@
-// Nodes whose last input is on its way, per device, by time of arrival. Internal to sim/.
+// The nodes whose last input is on its way, per device, by time of arrival. Internal to sim/.
 //
-// Most of the time only a few wait at a device, and scanning an unsorted list without branches
-// beats a heap. A list that outgrows kScan becomes a heap until it is empty again.
+// Most of the time only a few nodes wait at a device, and scanning an unsorted list without
+// branches is faster than a heap. A list that grows beyond kMostScanned becomes a heap until it is
+// empty again.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 #include <vector>
 
 #include "doppler/cost/problem.h"
-#include "doppler/sim/due_times.h"
+#include "doppler/sim/heap.h"
 
 namespace doppler::sim {
 
@@ -22,7 +23,7 @@ class PendingQueues {
     items_.resize(nodes);
     queues_.resize(devices);
   }
-  // `room`: how many nodes there are to come, by device.
+  // Empties all queues. `room` holds how many nodes there are to come, by device.
   void reset(std::span<const std::uint32_t> room) {
     HeapItem* items = items_.data();
     for (std::size_t d = 0; d < queues_.size(); ++d) {
@@ -36,9 +37,10 @@ class PendingQueues {
     Queue() = default;
     explicit Queue(HeapItem* items) : items_(items) {}
 
-    // Infinite where nothing is on its way.
+    // Returns the earliest arrival, infinity where nothing is on its way.
     double earliest() const { return earliest_; }
 
+    // Adds a node that can run from `arrival` on.
     [[gnu::always_inline]] void put(double arrival, std::uint32_t node) {
       earliest_ = std::min(earliest_, arrival);
       if (is_heap_) [[unlikely]] {
@@ -46,7 +48,7 @@ class PendingQueues {
         return;
       }
       items_[size_++] = {arrival, node};
-      if (size_ > kScan) [[unlikely]]
+      if (size_ > kMostScanned) [[unlikely]]
         make_heap();
     }
 
@@ -76,7 +78,7 @@ class PendingQueues {
     }
 
    private:
-    static constexpr std::uint32_t kScan = 32;
+    static constexpr std::uint32_t kMostScanned = 32;
 
     [[gnu::noinline]] void make_heap() {
       std::make_heap(items_, items_ + size_, [](const HeapItem& a, const HeapItem& b) {

@@ -1,5 +1,8 @@
-// One node's part of a simulated run, in two records by who needs them: large graphs are bound by
-// memory, and deliveries touch nodes all over the graph.
+// The ready nodes of every device, in one class per choice rule. Internal to sim/.
+//
+// Mispredicted branches are what a simulated event costs, so the priority rule works on ranks:
+// nodes are ranked once per priority vector, a device's ready nodes are a bit set over ranks, and
+// the best is the first bit.
 #pragma once
 
 #include <algorithm>
@@ -10,54 +13,20 @@
 #include <vector>
 
 #include "doppler/base/rng.h"
-#include "doppler/sim/due_times.h"
+#include "doppler/sim/heap.h"
+#include "doppler/sim/run_view.h"
 
 namespace doppler::sim {
 
-// No node: the cause of a node that waited for nothing, the one before the first on a device.
-inline constexpr std::uint32_t kNoNode = 0xffffffffu;
-
-// What the delivery of an input touches, half a cache line.
-struct alignas(32) NodeState {
-  double ready;           // when the last of its inputs so far arrives
-  std::uint32_t missing;  // inputs not yet accounted for
-  std::uint32_t cause;    // producer of the input that arrives last, or kNoNode
-  std::uint32_t device;   // in the placement under test
-  std::uint32_t rank;     // by priority, the highest first, ties to the lower id
-  double duration;        // on its device, before jitter
-};
-static_assert(sizeof(NodeState) == 32);
-
-// What its start touches as well.
-struct StartState {
-  double start;
-  // A lower bound on the time from its start to the end of any run: the longest path in least
-  // compute times, a hair smaller so that rounding never cuts off a run that would have been in
-  // time.
-  double tail;
-  std::uint32_t previous;  // node before it on its device, or kNoNode
-};
-
-// Why nodes started when they did; by node.
-struct RunView {
-  std::span<const NodeState> nodes;
-  std::span<const StartState> starts;
-};
-
-// The ready nodes of every device, one class per choice rule. Internal to sim/.
-//
-// Mispredicted branches are what a simulated event costs, so the priority rule works on ranks:
-// nodes are ranked once per priority vector, a device's ready nodes are a bit set over ranks, and
-// the best is the first bit.
-
-// Highest priority first, ties to the lower id.
+// The priority rule: the highest priority first, ties to the lower id.
 class RankedQueues {
  public:
   void resize(std::size_t nodes, std::size_t devices);
-  // Empties all queues; ranks the nodes anew where the priorities have changed since the last call.
+  // Empties all queues, and ranks the nodes anew where the priorities have changed since the last
+  // call.
   void reset(std::span<const double> priority, std::span<NodeState> nodes);
 
-  // The queues as plain pointers, for the run loops: valid until the next reset().
+  // The queues as plain pointers for the run loops, valid until the next reset().
   class View;
   View view();
 
@@ -83,11 +52,11 @@ class RankedQueues::View {
     bits_[device * words_ + rank / 64] |= std::uint64_t{1} << (rank % 64);
     summary_[device * summary_words_ + rank / 4096] |= std::uint64_t{1} << (rank / 64 % 64);
   }
-  // What take() would give now; any node where empty.
+  // Returns what take() would return now; any node where the queue is empty.
   std::uint32_t peek(std::uint32_t device) const {
     return node_[empty(device) ? 0 : best_[device]];
   }
-  // REQUIRES: not empty.
+  // Removes and returns the best node. REQUIRES: the queue is not empty.
   [[gnu::always_inline]] std::uint32_t take(std::uint32_t device, Rng&) {
     const std::uint32_t rank = best_[device];
     std::uint64_t* const bits = bits_ + device * words_;
@@ -127,7 +96,7 @@ inline RankedQueues::View RankedQueues::view() {
   return View(*this);
 }
 
-// One slice per device of a flat array, as long as the number of nodes placed there, so that
+// A flat array with one slice per device, as long as the number of nodes placed there, so that
 // nothing grows during a run.
 class DeviceSlices {
  public:
@@ -136,7 +105,7 @@ class DeviceSlices {
     begin_.resize(devices);
     size_.resize(devices);
   }
-  // `room`: how many nodes there are to come, by device.
+  // Empties all slices. `room` holds how many nodes there are to come, by device.
   void reset(std::span<const std::uint32_t> room) {
     std::fill(size_.begin(), size_.end(), 0u);
     std::exclusive_scan(room.begin(), room.end(), begin_.begin(), 0u);
@@ -150,7 +119,7 @@ class DeviceSlices {
   std::vector<std::uint32_t> begin_, size_;
 };
 
-// Smallest key first, ties to the lower id: the fifo rule, with the ready time as key.
+// The fifo rule: the earliest ready time first, ties to the lower id.
 class HeapQueues {
  public:
   void resize(std::size_t nodes, std::size_t devices) { slices_.resize(nodes, devices); }
@@ -167,7 +136,7 @@ class HeapQueues {
   DeviceSlices slices_;
 };
 
-// Any of them with equal chances.
+// The random rule: every ready node of a device has the same chance.
 class RandomQueues {
  public:
   void resize(std::size_t nodes, std::size_t devices) { slices_.resize(nodes, devices); }

@@ -34,6 +34,11 @@ double bytes_moved(const cost::Problem& problem, const schedule::Timeline& timel
   return total;
 }
 
+// Returns the caller's seed for the first run, so that a single run equals the first of many.
+std::uint64_t seed_of_run(std::uint64_t seed, int run) {
+  return run == 0 ? seed : mix64(seed ^ mix64(static_cast<std::uint64_t>(run)));
+}
+
 }  // namespace
 
 int figure_runs(const cost::Problem& problem) {
@@ -77,30 +82,20 @@ schedule::Figures measure_figures(const cost::Problem& problem,
   return figures;
 }
 
-namespace {
-
-// The first run has the user's seed, so that `--runs 1` and the first of many are the same run.
-std::uint64_t seed_of_run(std::uint64_t seed, int run) {
-  return run == 0 ? seed : mix64(seed ^ mix64(static_cast<std::uint64_t>(run)));
-}
-
-}  // namespace
-
 SimulateResult simulate(const cost::Problem& problem, const schedule::Placement& placement,
                         const SimulateSettings& settings) {
   DOPPLER_CHECK(settings.runs >= 1);
-  const StopToken stop(settings.interrupt);
   const bool synchronous = settings.mode == schedule::Mode::kSynchronous;
-  sim::Simulator simulator(problem);
+  Simulator simulator(problem);
   SimulateResult result;
   std::vector<double> makespans;
-  for (int run = 0; run < settings.runs && (run == 0 || !stop.interrupted()); ++run) {
-    const sim::RunOptions options{.choice = settings.choice,
-                                  .jitter = settings.jitter,
-                                  .seed = seed_of_run(settings.seed, run)};
+  for (int run = 0; run < settings.runs && (run == 0 || !settings.stop.stop_requested()); ++run) {
+    const RunOptions options{.choice = settings.choice,
+                             .jitter = settings.jitter,
+                             .seed = seed_of_run(settings.seed, run)};
     if (synchronous) {
       schedule::Timeline timeline =
-          sim::run_synchronous(problem, placement, settings.barrier_time, options);
+          run_synchronous(problem, placement, settings.barrier_time, options);
       makespans.push_back(timeline.makespan);
       if (run == 0) result.timeline = std::move(timeline);
     } else if (run == 0) {

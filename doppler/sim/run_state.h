@@ -1,5 +1,5 @@
-// Log-normal factors on costs that depend only on (seed, what is jittered), never on the order of
-// events: two placements under one seed see the same factor on the same node.
+// The state of a simulated run that both link modes share, in flat arrays sized once. Internal to
+// sim/.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +17,18 @@
 
 namespace doppler::sim {
 
-// exp(sigma x z) with z from 4096 equally likely quantiles of the standard normal: as good as the
-// continuous law for means and 95th percentiles, and one table look-up per cost.
+// Log-normal factors on costs. A factor depends only on the seed and on what it is applied to,
+// never on the order of events: two placements under one seed see the same factor on the same node.
+//
+// A factor is exp(sigma x z) with z one of 4096 equally likely quantiles of the standard normal.
+// That is as good as the continuous law for means and 95th percentiles, and costs one table
+// look-up.
 class JitterTable {
  public:
   explicit JitterTable(double sigma);
 
   double sigma() const { return sigma_; }
+  // Returns the factor on `what`: node_key() or transfer_key().
   double factor(std::uint64_t seed, std::uint64_t what) const {
     return factors_[mix64(seed ^ mix64(what)) >> (64 - kBits)];
   }
@@ -34,8 +39,7 @@ class JitterTable {
   std::array<double, std::size_t{1} << kBits> factors_;
 };
 
-// A set of devices as bits, visited in rising order. Internal to sim/.
-
+// A set of devices as bits, visited in rising order.
 class DeviceSet {
  public:
   void resize(std::size_t devices) { words_.assign((devices + 63) / 64, 0); }
@@ -58,8 +62,6 @@ class DeviceSet {
   std::vector<std::uint64_t> words_;
 };
 
-// What both link modes keep while they simulate a run, in flat arrays sized once. Internal to sim/.
-
 // Lower bounds used to cut runs off are made smaller by this share, so that their rounding never
 // cuts off a run that would have been in time.
 inline constexpr double kCutoffMargin = 1e-9;
@@ -74,15 +76,15 @@ struct RunInput {
   schedule::Timeline* record = nullptr;  // filled where set; its vectors have the right size
 };
 
-// What is common to both loops.
+// What both run loops keep while they simulate a run.
 struct RunState {
   explicit RunState(const cost::Problem& problem);
 
-  // Starts a run: every node waits for its inputs, every queue is empty.
+  // Starts a run: every node waits for its inputs and every queue is empty.
   void reset(const RunInput& input, schedule::Choice choice);
 
-  // The queues of the run's choice rule: put(device, node, its state), empty(device) and, where
-  // something is ready there, take(device, rng).
+  // Returns the queues of the choice rule, which have put(device, node, state), empty(device) and,
+  // where something is ready on the device, take(device, rng).
   template <schedule::Choice kChoice>
   decltype(auto) ready() {
     if constexpr (kChoice == schedule::Choice::kRandom) {
@@ -93,7 +95,7 @@ struct RunState {
       return ranked.view();
     }
   }
-  // Notes that a node starts, for whoever looks at the run afterwards.
+  // Records that a node starts, for RunView.
   void note_start(std::uint32_t node, std::uint32_t on_device, double time) {
     starts[node].start = time;
     starts[node].previous = last_on_device[on_device];
@@ -107,16 +109,16 @@ struct RunState {
   std::vector<std::uint32_t> sources;      // nodes that wait for nothing
   std::vector<std::uint32_t> last_on_device;
   std::vector<std::uint32_t> nodes_on_device;
-  // By device: compute not yet started, a hair smaller for the same reason as StartState::tail.
+  // By device: the time of nodes not yet started, made smaller like StartState::tail.
   std::vector<double> work_left;
-  RankedQueues ranked;  // of the three, the one for the run's choice rule is in use
+  RankedQueues ranked;  // of these three only the one for the run's choice rule is in use
   HeapQueues fifo;
   RandomQueues random;
   std::vector<std::uint32_t> running;  // node per device, or kNoNode
   DeviceSet touched;                   // devices that may start something now
 };
 
-// Distinguishes jitter of nodes from that of transfers.
+// The keys of JitterTable::factor. A node and a transfer never have the same one.
 inline std::uint64_t node_key(std::uint32_t node) {
   return node;
 }

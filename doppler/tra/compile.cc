@@ -152,16 +152,4 @@ Lowered lower(const Computation& computation, const Sharding& sharding,
   return lowered;
 }
 
-Compiled compile(const Program& program, const CompileOptions& options,
-                 const kernel::Registry& kernels) {
-  const Computation computation =
-      options.train ? training(program, options.optimizer, options.rate) : forward(program);
-  std::vector<std::string> notes;
-  if (options.parts) notes = check_parts(*options.parts, computation);
-  const Planner planner(computation.relations(), options.machine, computation.updates());
-  Plan plan = options.parts ? planner.by_name(*options.parts) : planner.best();
-  Lowered lowered = lower(computation, plan.sharding(), kernels);
-  return {std::move(lowered), std::move(plan), std::move(notes)};
-}
-
 }  // namespace doppler::tra

@@ -59,7 +59,7 @@ class ComparisonExperiment final : public Experiment {
   Outcome run(const ReproductionContext& context, const Cell& cell) const override {
     const auto& problem = context.problem(cell.key[0], cell.key[1]);
     const schedule::Placement placement = place_by(context, problem, cell.key[2], cell.seed);
-    if (context.interrupted()) return {};
+    if (context.stop().stop_requested()) return {};
     return {.numbers = {simulated(*problem, placement),
                         engine_time(context, problem, placement, hidden_truth(*problem, cell.seed),
                                     cell.seed)}};

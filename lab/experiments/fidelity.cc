@@ -79,7 +79,7 @@ class FidelityExperiment final : public Experiment {
     const analysis::SampleSettings sample{.placements = context.scale().placements,
                                           .max_evaluations = kEvaluations,
                                           .seed = cell.seed,
-                                          .interrupt = context.interrupt()};
+                                          .stop = context.stop()};
     if (cell.key[0] == kOtherCosts) {
       return outcome_of(
           with_other_costs(context, context.problem(kFourDevices, cell.key[1]), sample));
@@ -152,7 +152,7 @@ class FidelityExperiment final : public Experiment {
       }
       points.push_back(std::move(point));
     }
-    return analysis::judge(std::move(points));
+    return analysis::fidelity_of(std::move(points));
   }
 
   static Finding finding_of(const std::string& engine, const std::vector<std::string>& graphs,

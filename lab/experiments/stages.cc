@@ -80,7 +80,7 @@ class StageAblation final : public Experiment {
       curve.push_back(engine_time(context, problem, placement, truth, cell.seed));
     };
     Trained trained = train_on(context, problem, plan, {}, watch);
-    if (context.interrupted()) return {};
+    if (context.stop().stop_requested()) return {};
     schedule::Placement last = trained.placement;
     if (stages.engine) {
       const double before = episodes.back();
@@ -90,7 +90,7 @@ class StageAblation final : public Experiment {
                                       .first = trained.placement,
                                       .runs = context.scale().online_runs,
                                       .seed = cell.seed,
-                                      .interrupt = context.interrupt()})) {
+                                      .stop = context.stop()})) {
         episodes.push_back(before + static_cast<double>(point.runs));
         curve.push_back(engine_time(context, problem, point.placement, truth, cell.seed));
         last = point.placement;

@@ -68,7 +68,7 @@ class GraphTransfer final : public Experiment {
           }
         }
         outcome.numbers.insert(outcome.numbers.end(), 2, time);
-        if (context.interrupted()) return {};
+        if (context.stop().stop_requested()) return {};
       }
       return outcome;
     }
@@ -82,7 +82,7 @@ class GraphTransfer final : public Experiment {
       outcome.numbers.push_back(
           simulated(*problem, place_with(context, *problem, policy, kBestOfSamples, cell.seed)));
       outcome.numbers.push_back(train_on(context, problem, plan, policy->parameters).makespan);
-      if (context.interrupted()) return {};
+      if (context.stop().stop_requested()) return {};
     }
     return outcome;
   }

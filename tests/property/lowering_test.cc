@@ -99,7 +99,7 @@ TEST(LoweringProperty, TrainingOfRandomPrograms) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const auto [program, differentiable, inputs] = test::random_program(seed);
     Rng rng = Rng::stream(seed, 0x11);
-    tra::CompileOptions options{.train = true, .rate = 0.5};
+    test::CompileSetup options{.train = true, .rate = 0.5};
     options.machine.devices = 1 + rng.below(8);
     if (rng.chance(0.5)) {
       options.parts.emplace();
@@ -118,7 +118,7 @@ TEST(LoweringProperty, TrainingOfRandomPrograms) {
     }
     test::Values after = before;
     const double loss = training.step(after);
-    const tra::Compiled compiled = tra::compile(program, options, kernel::default_kernels());
+    const compile::FoundPlan compiled = test::compile_program(program, options);
     const test::LoweredRun<float> run(compiled.lowered, before);
     EXPECT_LT(test::relative_error(run.root(0), {{loss}}, kLeast), kFloatTolerance);
     for (const auto& [name, blocks] : run.updated()) {

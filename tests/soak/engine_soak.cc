@@ -62,9 +62,9 @@ std::shared_ptr<const cost::Problem> tightened(const std::shared_ptr<const cost:
 void soak_program(std::uint64_t seed, Counts& counts) {
   Rng rng = Rng::stream(seed, 0x50a4);
   const auto [program, differentiable, inputs] = test::random_program(seed);
-  tra::CompileOptions options{.train = true, .rate = 0.5};
+  test::CompileSetup options{.train = true, .rate = 0.5};
   options.machine.devices = 1 + rng.below(6);
-  tra::Compiled compiled = tra::compile(program, options, kernel::default_kernels());
+  compile::FoundPlan compiled = test::compile_program(program, options);
   const exec::Values values = test::graph_inputs<float>(compiled.lowered, inputs);
   const auto graph = std::make_shared<const graph::Graph>(std::move(compiled.lowered.graph));
   const exec::Values expected = graph::SerialRunner<float>(*graph).run(values);

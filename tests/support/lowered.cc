@@ -26,6 +26,17 @@ double relative_error(const Blocks& found, const Blocks& expected, double least)
   return difference == 0.0 ? 0.0 : difference / magnitude;
 }
 
+compile::FoundPlan compile_program(const tra::Program& program, const CompileSetup& setup) {
+  const tra::Computation computation =
+      setup.train ? tra::training(program, setup.optimizer, setup.rate) : tra::forward(program);
+  const kernel::Registry& kernels = kernel::default_kernels();
+  if (setup.parts) return compile::given_plan(computation, setup.machine, *setup.parts, kernels);
+  tra::Plan plan =
+      tra::Planner(computation.relations(), setup.machine, computation.updates()).best();
+  tra::Lowered lowered = tra::lower(computation, plan.sharding(), kernels);
+  return {.machine = setup.machine, .plan = std::move(plan), .lowered = std::move(lowered)};
+}
+
 template <class T>
 graph::TensorValues<T> graph_inputs(const tra::Lowered& lowered, const Values& values) {
   graph::TensorValues<T> given;

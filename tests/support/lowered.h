@@ -2,9 +2,11 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "doppler/compile/plan_search.h"
 #include "doppler/graph/serial_runner.h"
 #include "doppler/tra/compile.h"
 #include "doppler/tra/lowering.h"
@@ -17,6 +19,19 @@ namespace doppler::test {
 // all blocks. Infinite where sizes differ, where something is not finite, and where everything
 // expected is zero but something is not. Magnitudes below `least` count as `least`.
 double relative_error(const tra::Blocks& found, const tra::Blocks& expected, double least = 0.0);
+
+// How a test compiles a program.
+struct CompileSetup {
+  tra::Machine machine = {};
+  std::optional<tra::Parts> parts = std::nullopt;  // by name of dimension; absent: planned
+  bool train = false;                              // with gradients and updates
+  tra::Optimizer optimizer = tra::Optimizer::kSgd;
+  double rate = tra::kDefaultRate;
+};
+
+// Compiles the program with the parts that are asked for or, where there are none, with the plan
+// that is predicted to be fastest on the machine.
+compile::FoundPlan compile_program(const tra::Program& program, const CompileSetup& setup);
 
 // A value for each input of the graph, from whole ones by name.
 template <class T>

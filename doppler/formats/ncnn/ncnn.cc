@@ -237,9 +237,9 @@ class NcnnReader {
     for (const std::uint32_t blob : guessed_) {
       const NcnnShape& shape = shapes_[blob];
       lines.push_back(fmt::format(
-          "the file has no shape for input '{0}': taken as w={1} h={2} c={3} (set with --dim "
+          "the file has no shape for input '{0}': taken as w={1} h={2} c={3} (set with {4} "
           "{0}.w=N, .h, .c)",
-          model_.blobs[blob], shape.w, shape.h, shape.c));
+          model_.blobs[blob], shape.w, shape.h, shape.c, options_.dimension_setting));
       if (lines.size() > 8 && guessed_.size() > 9) {
         lines.push_back(
             fmt::format("{} more inputs have no shape: taken alike", guessed_.size() - 8));
@@ -249,8 +249,8 @@ class NcnnReader {
     if (misfit_) {
       lines.push_back(
           fmt::format("layer '{}' gives {} elements the shape of {}: sizes of inputs that fit are "
-                      "set with --dim",
-                      misfit_->layer, misfit_->got, misfit_->asked));
+                      "set with {}",
+                      misfit_->layer, misfit_->got, misfit_->asked, options_.dimension_setting));
     }
     if (!unreadable_sizes_.empty()) {
       lines.push_back(
@@ -260,7 +260,8 @@ class NcnnReader {
     }
     for (const auto& [name, size] : options_.dimensions) {
       if (!bound_.contains(name)) {
-        lines.push_back(fmt::format("--dim {}={}: the model has no such input size", name, size));
+        lines.push_back(fmt::format("{} {}={}: the model has no such input size",
+                                    options_.dimension_setting, name, size));
       }
     }
     if (views_ > 0) {

@@ -123,8 +123,8 @@ std::string OnnxNotes::table(const Counts& counts) {
 std::vector<std::string> OnnxNotes::lines(std::size_t dropped_ops) const {
   std::vector<std::string> lines;
   for (const auto& [name, size] : assumed_) {
-    lines.push_back(fmt::format("dimension '{0}' is not bound: taken as {1} (set with --dim {0}=N)",
-                                name, size));
+    lines.push_back(fmt::format("dimension '{0}' is not bound: taken as {1} (set with {2} {0}=N)",
+                                name, size, options_->dimension_setting));
     if (lines.size() == 12 && assumed_.size() > 12) {
       lines.push_back(fmt::format("{} more dimensions are not bound", assumed_.size() - 12));
       break;
@@ -132,7 +132,8 @@ std::vector<std::string> OnnxNotes::lines(std::size_t dropped_ops) const {
   }
   for (const auto& [name, size] : options_->dimensions) {
     if (!used_.contains(name))
-      lines.push_back(fmt::format("--dim {}={}: the model has no such dimension", name, size));
+      lines.push_back(fmt::format("{} {}={}: the model has no such dimension",
+                                  options_->dimension_setting, name, size));
   }
   for (const std::string& name : shapeless_) {
     lines.push_back(fmt::format("input '{}' has no shape in the model: taken as a scalar", name));

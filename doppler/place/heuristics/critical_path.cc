@@ -100,12 +100,12 @@ class ListScheduler {
       best_end = end;
       if (ties == 1 || rng.below(ties) == 0) best = device;
     };
-    DeviceId& settled = unit_device_[problem_.unit_of(node)];
-    if (settled.valid()) {
-      consider(settled);
+    DeviceId& device_of_unit = unit_device_[problem_.unit_of(node)];
+    if (device_of_unit.valid()) {
+      consider(device_of_unit);
     } else {
       for (const DeviceId device : problem_.allowed_devices(node)) consider(device);
-      settled = best;
+      device_of_unit = best;
     }
     const double start = std::max(free_from_[best.index()], arrival[best.index()]);
     placement.device[node.index()] = best;

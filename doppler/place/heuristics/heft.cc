@@ -39,12 +39,6 @@ class Heft final : public Placer {
   }
 };
 
-}  // namespace
-
-std::unique_ptr<Placer> make_heft() {
-  return std::make_unique<Heft>();
-}
-
 // `peft`: Predict Earliest Finish Time (Arabnejad, Barbosa, IEEE TPDS 25(3), 2014). The optimistic
 // cost table holds for each node and device the longest way from the node's end to an exit when
 // every successor gets its best device:
@@ -53,8 +47,6 @@ std::unique_ptr<Placer> make_heft() {
 // Of the ready nodes the one with the largest mean OCT comes next; it goes to the device with the
 // least (end + OCT), inserted into idle gaps. Ties: the earlier in topological order, the device
 // with the lower id. Priorities: minus the planned start.
-
-namespace {
 
 using cost::kInfinity;
 
@@ -184,6 +176,10 @@ class Peft final : public Placer {
 };
 
 }  // namespace
+
+std::unique_ptr<Placer> make_heft() {
+  return std::make_unique<Heft>();
+}
 
 std::unique_ptr<Placer> make_peft() {
   return std::make_unique<Peft>();

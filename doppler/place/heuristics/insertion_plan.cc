@@ -80,9 +80,9 @@ InsertionPlan::InsertionPlan(const Destinations& destinations)
 void InsertionPlan::place(NodeId node, std::span<const double> bias) {
   const auto arrival = arrival_.at_devices(node, placement_.device, end_);
   const double* times = problem_.compute_row(node);
-  DeviceId& settled = unit_device_[problem_.unit_of(node)];
-  const auto candidates =
-      settled.valid() ? std::span<const DeviceId>(&settled, 1) : problem_.allowed_devices(node);
+  DeviceId& device_of_unit = unit_device_[problem_.unit_of(node)];
+  const auto candidates = device_of_unit.valid() ? std::span<const DeviceId>(&device_of_unit, 1)
+                                                 : problem_.allowed_devices(node);
   const auto after_start = [&](DeviceId device) {  // what a device adds to a start there
     return times[problem_.column(device)] + (bias.empty() ? 0.0 : bias[device.index()]);
   };
@@ -115,7 +115,7 @@ void InsertionPlan::place(NodeId node, std::span<const double> bias) {
 
   const double time = times[problem_.column(best)];
   gaps_[best.index()].take(best_start, time);
-  settled = best;
+  device_of_unit = best;
   placement_.device[node.index()] = best;
   placement_.priority[node.index()] = -best_start;
   end_[node.index()] = best_start + time;

@@ -1,5 +1,4 @@
-// The idle stretches of one device in a planned schedule, for schedulers that insert nodes between
-// others. Not thread safe.
+// Planned schedules into whose idle stretches nodes are inserted: what HEFT and PEFT share.
 #pragma once
 
 #include <span>
@@ -10,17 +9,18 @@
 
 namespace doppler::place {
 
+// The idle stretches of one device in a planned schedule. Not thread safe.
 class IdleGaps {
  public:
-  // Idle from 0 on.
+  // The device is idle from time 0 on.
   IdleGaps();
 
-  // The earliest start >= ready of an idle stretch of this duration; infinity where it would be
-  // after `latest`.
+  // Returns the earliest start, not before `ready`, of an idle stretch of this duration; infinity
+  // where that is after `latest`.
   double earliest_start(double ready, double duration, double latest) const;
-  // The end of everything planned so far.
+  // Returns the end of everything planned so far.
   double busy_until() const { return blocks_.back().gaps.back().begin; }
-  // Takes [start, start + duration] out. REQUIRES: earliest_start returned `start` for this
+  // Makes [start, start + duration] busy. REQUIRES: earliest_start returned `start` for this
   // duration and nothing was taken since.
   void take(double start, double duration);
 
@@ -29,32 +29,32 @@ class IdleGaps {
     double begin;
     double end;  // > begin; the last gap of all has no end
   };
-  // Gaps in order of time, in blocks that know their longest, so that a search skips blocks of
-  // slivers.
+  // Some gaps in order of time. A block knows its longest gap, so that a search skips blocks that
+  // have none long enough.
   struct Block {
     std::vector<Gap> gaps;  // never empty
     double longest;         // at least the longest of the gaps
   };
-  static constexpr std::size_t kMostGaps =
-      64;  // in one block; about the square root of a long list
+  // In one block: about the square root of the length of a long list.
+  static constexpr std::size_t kMostGaps = 64;
 
   std::vector<Block> blocks_;
 };
 
-// A schedule that grows node by node, each put into the earliest idle stretch that is long enough,
-// possibly before nodes planned earlier. What HEFT and PEFT share. Not thread safe.
-
+// A schedule that grows node by node. Each node is put into the earliest idle stretch that is long
+// enough, possibly before nodes that were planned earlier. Not thread safe.
 class InsertionPlan {
  public:
   // `destinations` must outlive this object.
   explicit InsertionPlan(const Destinations& destinations);
 
-  // Puts the node on the device with the least (planned end + bias[device]), the lowest id among
-  // equals, of those that it may run on; colocated nodes follow the first of them. An empty `bias`
-  // is zero. REQUIRES: the producers of all its inputs are placed.
+  // Puts the node on that device, of those that it may run on, where (planned end + bias[device])
+  // is least; the lowest id among equals. Colocated nodes follow the first of them. An empty `bias`
+  // is zero everywhere. REQUIRES: the producers of all the node's inputs are placed.
   void place(NodeId node, std::span<const double> bias);
 
-  // The devices chosen, with minus the planned start as priority. REQUIRES: every node is placed.
+  // Returns the chosen devices, with minus the planned start as priority. REQUIRES: every node is
+  // placed.
   schedule::Placement release() && { return std::move(placement_); }
   double makespan() const { return makespan_; }
 

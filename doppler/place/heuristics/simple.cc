@@ -83,16 +83,8 @@ class Single final : public Placer {
   }
 };
 
-}  // namespace
-
-std::unique_ptr<Placer> make_single() {
-  return std::make_unique<Single>();
-}
-
 // `random`: one placement drawn uniformly, each unit on any device that it may run on. Priorities:
 // b-levels.
-
-namespace {
 
 class Random final : public Placer {
  public:
@@ -114,16 +106,8 @@ class Random final : public Placer {
   }
 };
 
-}  // namespace
-
-std::unique_ptr<Placer> make_random() {
-  return std::make_unique<Random>();
-}
-
 // `round-robin`: nodes in topological order, each on the next device in turn that it may run on.
 // Colocated nodes take one turn together. Priorities: b-levels.
-
-namespace {
 
 class RoundRobin final : public Placer {
  public:
@@ -149,6 +133,14 @@ class RoundRobin final : public Placer {
 };
 
 }  // namespace
+
+std::unique_ptr<Placer> make_single() {
+  return std::make_unique<Single>();
+}
+
+std::unique_ptr<Placer> make_random() {
+  return std::make_unique<Random>();
+}
 
 std::unique_ptr<Placer> make_round_robin() {
   return std::make_unique<RoundRobin>();

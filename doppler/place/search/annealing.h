@@ -17,6 +17,7 @@
 
 namespace doppler::place {
 
+// How to anneal.
 struct AnnealingOptions {
   Neighborhood::Style style = Neighborhood::Style::kGuided;
   int chains = 8;
@@ -26,16 +27,16 @@ struct AnnealingOptions {
 
 struct AnnealingResult {
   schedule::Placement placement;
-  double value =
-      0.0;  // of the objective, over more runs than the search looked at where it is a mean
-  std::uint64_t evaluations = 0;  // including those before
-  bool met_bound = false;
+  // Of the objective; where that is a mean, over more runs than the search looked at.
+  double value = 0.0;
+  std::uint64_t evaluations = 0;  // including AnnealingOptions::evaluations_before
+  bool met_bound = false;         // so that no placement is better
 };
 
-// The best placement found from `starts`, never worse than the best of them. Ends when the
-// request's evaluations or time are used up, when asked to stop, or when the nominal objective
-// meets `bound`. REQUIRES: starts is not empty and every one passes check_placement and fits in
-// memory.
+// Returns the best placement found from `starts`, never worse than the best of them. Ends when the
+// request's evaluations or time are used up, when it is asked to stop, or when the nominal
+// objective meets `bound`. REQUIRES: starts is not empty and every one passes check_placement and
+// fits in memory.
 AnnealingResult anneal(const cost::Problem& problem, const PlaceRequest& request,
                        const schedule::Bound& bound, const std::vector<schedule::Placement>& starts,
                        const AnnealingOptions& options = {});

@@ -1,6 +1,4 @@
-// The bound of one machine: a set of jobs, each with a head (earliest start), a time and a tail
-// (least time from its end to the end of the run), cannot be done before max over subsets of (least
-// head + sum of times + least tail). Carlier, "The one-machine sequencing problem", 1982.
+// Lower bounds on the makespan for branch and bound on small problems.
 #pragma once
 
 #include <algorithm>
@@ -11,13 +9,17 @@
 
 namespace doppler::place {
 
+// A job of one device or channel. Times are in the problem's unit.
 struct MachineJob {
-  double head;
-  double time;
-  double tail;
+  double head;  // its earliest start
+  double time;  // its duration
+  double tail;  // the least time from its end to the end of the run
 };
 
-// Sorts `jobs`. Quadratic, for the few jobs of a small problem. Zero where there are none.
+// Returns the bound of one machine that does the jobs one after another: the largest value over all
+// subsets of (least head + sum of times + least tail). Carlier, "The one-machine sequencing
+// problem", 1982. Sorts `jobs`; takes quadratic time, which is fine for the few jobs of a small
+// problem. Zero where there are none.
 inline double machine_bound(std::span<MachineJob> jobs) {
   std::sort(jobs.begin(), jobs.end(),
             [](const MachineJob& a, const MachineJob& b) { return a.tail > b.tail; });
@@ -33,16 +35,15 @@ inline double machine_bound(std::span<MachineJob> jobs) {
   return bound;
 }
 
-// Lower bounds on the makespan of every run whose assignment extends a partial one. For branch and
-// bound on small problems: a call costs edges x devices^2. Not thread safe.
-
+// Lower bounds on the makespan of all runs whose assignment extends a partial one. A call costs
+// about edges x devices^2. Not thread safe.
 class AssignmentBounds {
  public:
   // `problem` must outlive this object.
   explicit AssignmentBounds(const cost::Problem& problem);
 
-  // `device` has an invalid id where a node is not placed yet. May return any value >= limit where
-  // the bound is at least `limit`.
+  // Returns the bound for the assignment `device`, which has an invalid id where a node is not
+  // placed yet. May return any value >= limit where the bound is at least `limit`.
   double lower_bound(std::span<const DeviceId> device, double limit);
 
  private:

@@ -17,14 +17,14 @@ constexpr std::uint64_t kExactSteps = 200'000;
 
 // What learned methods take grows with nodes times devices; beyond this (a second or so) the search
 // makes more of the time.
-constexpr std::size_t kMostBesides = 1'000'000;
+constexpr std::size_t kMostForStartMethods = 1'000'000;
 
 class Auto final : public Placer {
  public:
-  explicit Auto(std::vector<std::shared_ptr<const Placer>> besides)
+  explicit Auto(std::vector<std::shared_ptr<const Placer>> start_methods)
       : one_pass_{make_single(),        make_round_robin(), make_heft(), make_enumerative(),
                   make_critical_path(), make_metis(),       make_peft()},
-        besides_(std::move(besides)) {}
+        start_methods_(std::move(start_methods)) {}
 
   std::string_view name() const override { return "auto"; }
   std::string_view summary() const override {
@@ -52,18 +52,19 @@ class Auto final : public Placer {
     }
 
     starts.add_all(one_pass_);
-    if (problem.node_count() * problem.device_count() <= kMostBesides) starts.add_all(besides_);
+    if (problem.node_count() * problem.device_count() <= kMostForStartMethods)
+      starts.add_all(start_methods_);
     return starts.search({});
   }
 
  private:
-  std::vector<std::shared_ptr<const Placer>> one_pass_, besides_;
+  std::vector<std::shared_ptr<const Placer>> one_pass_, start_methods_;
 };
 
 }  // namespace
 
-std::unique_ptr<Placer> make_auto(std::vector<std::shared_ptr<const Placer>> besides) {
-  return std::make_unique<Auto>(std::move(besides));
+std::unique_ptr<Placer> make_auto(std::vector<std::shared_ptr<const Placer>> start_methods) {
+  return std::make_unique<Auto>(std::move(start_methods));
 }
 
 }  // namespace doppler::place

@@ -5,7 +5,7 @@
 
 namespace doppler::place {
 
-void critical_nodes(const sim::RunView& run, std::vector<CriticalNode>& chain) {
+void find_blocking_chain(const sim::RunView& run, std::vector<BlockingNode>& chain) {
   chain.clear();
   std::uint32_t at = 0;
   double latest = -1.0;
@@ -40,7 +40,7 @@ Neighborhood::Neighborhood(const cost::Problem& problem, Style style)
 
 void Neighborhood::look_at(const sim::RunView& run) {
   if (style_ == Style::kPlain) return;
-  critical_nodes(run, chain_);
+  find_blocking_chain(run, chain_);
   waiting_.clear();
   for (std::uint32_t i = 0; i < chain_.size(); ++i) {
     if (chain_[i].waited) waiting_.push_back(i);
@@ -77,7 +77,7 @@ std::uint32_t Neighborhood::any_node(Rng& rng) const {
   return rng.below(static_cast<std::uint32_t>(problem_.node_count()));
 }
 
-std::uint32_t Neighborhood::critical_node(Rng& rng) const {
+std::uint32_t Neighborhood::blocking_node(Rng& rng) const {
   if (chain_.empty()) return any_node(rng);
   return chain_[rng.below(static_cast<std::uint32_t>(chain_.size()))].node;
 }
@@ -144,10 +144,10 @@ bool Neighborhood::move(Placement& placement, Rng& rng) {
   return !devices_.empty() || !priorities_.empty();
 }
 
-void Neighborhood::move_one(Placement& placement, Rng& rng, bool critical) {
-  const std::uint32_t node = critical ? critical_node(rng) : any_node(rng);
+void Neighborhood::move_one(Placement& placement, Rng& rng, bool on_chain) {
+  const std::uint32_t node = on_chain ? blocking_node(rng) : any_node(rng);
   DeviceId device = placement.device[node];
-  if (critical && rng.chance(0.5)) device = near_device(placement, node, rng);
+  if (on_chain && rng.chance(0.5)) device = near_device(placement, node, rng);
   if (device == placement.device[node]) device = other_device(node, device, rng);
   relocate_unit(placement, node, device);
 }
@@ -220,7 +220,7 @@ void Neighborhood::relieve_channel(Placement& placement, Rng& rng, ChannelId cha
 }
 
 void Neighborhood::swap_two(Placement& placement, Rng& rng) {
-  const std::uint32_t a = rng.chance(0.5) ? critical_node(rng) : any_node(rng);
+  const std::uint32_t a = rng.chance(0.5) ? blocking_node(rng) : any_node(rng);
   std::uint32_t b = any_node(rng);
   for (int i = 0; i < 4 && placement.device[a] == placement.device[b]; ++i) b = any_node(rng);
   const DeviceId to_a = placement.device[b], to_b = placement.device[a];
@@ -232,7 +232,7 @@ void Neighborhood::swap_two(Placement& placement, Rng& rng) {
 
 // A node and some of its producers, or some of its consumers, to one device.
 void Neighborhood::move_with_neighbors(Placement& placement, Rng& rng) {
-  const std::uint32_t node = rng.chance(0.5) ? critical_node(rng) : any_node(rng);
+  const std::uint32_t node = rng.chance(0.5) ? blocking_node(rng) : any_node(rng);
   const DeviceId device = rng.chance(0.5) ? near_device(placement, node, rng)
                                           : other_device(node, placement.device[node], rng);
   if (!problem_.allowed(NodeId(node), device)) return;
@@ -251,7 +251,7 @@ void Neighborhood::move_with_neighbors(Placement& placement, Rng& rng) {
 
 // All inputs of one consumer, with or without it, to one device.
 void Neighborhood::move_siblings(Placement& placement, Rng& rng) {
-  const std::uint32_t consumer = rng.chance(0.5) ? critical_node(rng) : any_node(rng);
+  const std::uint32_t consumer = rng.chance(0.5) ? blocking_node(rng) : any_node(rng);
   const DeviceId device = rng.chance(0.5) ? placement.device[consumer]
                                           : other_device(consumer, placement.device[consumer], rng);
   for (const TensorId tensor : problem_.awaited(NodeId(consumer))) {
@@ -261,7 +261,7 @@ void Neighborhood::move_siblings(Placement& placement, Rng& rng) {
   if (rng.chance(0.7)) relocate_unit(placement, consumer, device);
 }
 
-// A stretch of the critical chain to one device, so that nothing is sent inside it.
+// A stretch of the blocking chain to one device, so that nothing is sent inside it.
 void Neighborhood::move_chain(Placement& placement, Rng& rng) {
   if (chain_.empty()) return;
   const std::uint32_t first = rng.below(static_cast<std::uint32_t>(chain_.size()));
@@ -314,7 +314,7 @@ void Neighborhood::move_meta_op(Placement& placement, Rng& rng) {
   }
 }
 
-// A node that waited behind another on the critical chain goes before it.
+// A node that waited behind another on the blocking chain goes before it.
 void Neighborhood::promote_waiting(Placement& placement, Rng& rng) {
   if (waiting_.empty()) return shift_priority(placement, rng);
   const std::uint32_t at = waiting_[rng.below(static_cast<std::uint32_t>(waiting_.size()))];
@@ -326,7 +326,7 @@ void Neighborhood::promote_waiting(Placement& placement, Rng& rng) {
 
 // Any node takes a place next to another one's in the order of priorities.
 void Neighborhood::shift_priority(Placement& placement, Rng& rng) {
-  const std::uint32_t node = rng.chance(0.5) ? critical_node(rng) : any_node(rng);
+  const std::uint32_t node = rng.chance(0.5) ? blocking_node(rng) : any_node(rng);
   const std::uint32_t other = any_node(rng);
   if (node == other) return;
   if (rng.chance(0.5)) {

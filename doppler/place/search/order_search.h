@@ -1,13 +1,14 @@
-// The best order for a fixed assignment: a depth-first search over the choices of work-conserving
-// runs (docs/semantics.md), exact over all priorities.
+// Finds the best order for a fixed assignment by a depth-first search over the choices of
+// work-conserving runs (docs/semantics.md). It is exact over all priorities.
 //
 // A run is followed until a device has several ready nodes, or several waiting transfers contend
 // for a channel; the search branches on which of them is best there. With free links every sequence
 // of choices has priorities that lead to it (minus the order of starts). With channels a node's
-// priority counts on its device and on the way of its inputs, so choices are checked against each
-// other (priority_rules.h).
+// priority decides both on its device and among the transfers of its inputs, so choices have to
+// agree with each other (priority_rules.h).
 //
-// Up to 64 nodes. Not thread safe; nothing is allocated once the buffers have grown.
+// For problems of up to 64 nodes. Not thread safe. Nothing is allocated once the buffers have
+// grown.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@
 
 #include "doppler/cost/problem.h"
 #include "doppler/place/search/assignment_bounds.h"
+#include "doppler/place/search/priority_rules.h"
 #include "doppler/place/search/scorer.h"
-#include "doppler/place/search/starts.h"
 
 namespace doppler::place {
 
@@ -33,8 +34,8 @@ class OrderSearch {
   // `problem` and `budget` must outlive this object.
   OrderSearch(const cost::Problem& problem, SearchBudget& budget);
 
-  // Visits every run under the assignment that may be shorter than `limit`. Returns the least bound
-  // of what the budget left unvisited, infinity where nothing was left.
+  // Visits every run under the assignment that may be shorter than `limit`. Returns the least lower
+  // bound of the runs that the budget left unvisited, infinity where none was left.
   double run(std::span<const DeviceId> device, double limit, const Found& found);
 
  private:
@@ -48,8 +49,8 @@ class OrderSearch {
   enum class JobState : std::uint8_t { kNotReady, kWaiting, kMoving, kThere };
   enum class Phase : std::uint8_t { kEvents, kTransfers, kNodes, kEnded };
 
-  // Where a run has got to. `phase` and what follows it say where in a moment it stopped for a
-  // choice.
+  // The state of a run up to the time `now`. `phase` and what follows it say at which step of that
+  // moment it stopped for a choice.
   struct Run {
     double now;
     double makespan;
@@ -102,7 +103,7 @@ class OrderSearch {
   const std::size_t nodes_, devices_;
   const bool channels_;
 
-  // Of the current assignment.
+  // These describe the current assignment.
   std::vector<std::uint32_t> device_;    // by node
   std::vector<double> time_;             // by node
   std::vector<double> tail_;             // by node: least time from its end to the end of the run

@@ -1,4 +1,4 @@
-// The value that a search minimises, for any of the three objectives. One per thread.
+// What a search minimises, and how much of its budget it has used.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,36 @@
 
 namespace doppler::place {
 
+// Computes the value of a placement for any of the three objectives. Not thread safe: one per
+// thread.
 class Scorer {
  public:
-  // Runs behind one value of a stochastic objective: few, since a search looks at many
-  // placements...
+  // Runs behind one value of a stochastic objective: few, since a search looks at many placements.
   static constexpr int kSamples = 8;
-  // ...and behind the values by which the best of them are told apart.
+  // Runs behind the values by which a search compares its best placements.
   static constexpr int kValidationSamples = 64;
 
   // `problem` must outlive the scorer.
   Scorer(const cost::Problem& problem, schedule::Objective objective);
 
-  // The runs that stand for a stochastic objective; the nominal one has no use for it.
+  // Chooses the runs that stand for a stochastic objective. The nominal objective does not use
+  // them.
   void set_samples(std::uint64_t seed) { sample_seed_ = seed; }
 
-  // The value, or infinity as soon as it is known to be `cutoff` or more, or where the placement
-  // does not fit in memory.
+  // Returns the value, or infinity as soon as it is known to be `cutoff` or more, or where the
+  // placement does not fit in memory.
   double score(const schedule::Placement& placement, double cutoff);
-  // The same over more runs, for the objectives that are means.
+  // Returns the same over kValidationSamples runs, for the objectives that are means.
   double validate(const schedule::Placement& placement, std::uint64_t seed, double cutoff);
 
-  // What was too much of the placement that was scored last. REQUIRES: its score was infinite with
-  // an infinite cutoff.
+  // Returns the bytes above capacity of the placement that was scored last. REQUIRES: its score was
+  // infinite with an infinite cutoff.
   double excess_bytes() const { return excess_bytes_; }
 
   bool stochastic() const { return objective_ != schedule::Objective::kNominal; }
-  // Simulated runs so far, cut-off ones included.
+  // Returns the number of simulated runs so far, including those that were cut off.
   std::uint64_t evaluations() const { return evaluations_; }
-  // Of the last run that was not cut off.
+  // Returns a view of the last run that was not cut off.
   sim::RunView last_run() const { return simulator_.last_run(); }
 
  private:
@@ -59,18 +61,17 @@ class Scorer {
 };
 
 // Counts the steps of a tree search and says when to stop. Not thread safe.
-
 class SearchBudget {
  public:
-  // `max_steps` 0: only `stop` ends the search.
+  // With `max_steps` 0 only `stop` ends the search.
   SearchBudget(std::uint64_t max_steps, StopToken stop) : max_steps_(max_steps), stop_(stop) {}
 
-  // Takes one step; false where the budget is spent, and from then on.
+  // Takes one step. Returns false where the budget is spent, and from then on.
   bool step() {
     if (spent_) return false;
     ++steps_;
     if (max_steps_ != 0 && steps_ >= max_steps_) spent_ = true;
-    // Asking for the time is dear next to a step.
+    // Reading the clock takes long compared with a step.
     if (steps_ % 256 == 0 && stop_.stop_requested()) spent_ = true;
     return !spent_;
   }

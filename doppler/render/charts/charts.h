@@ -1,4 +1,5 @@
-// Groups of bars, as an SVG picture of one or more panels.
+// Charts as SVG pictures of one or more panels: bars, lines, scatter plots, heat maps, timelines
+// and placed graphs.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +14,11 @@
 
 namespace doppler::render {
 
+// One bar. A number that is NaN is not drawn.
 struct Bar {
-  double value = std::numeric_limits<double>::quiet_NaN();  // none: nothing is drawn
-  double low = value, high = value;  // ends of an interval, drawn as a whisker
-  // A figure to compare with, drawn as a hollow diamond; none: not drawn.
+  double value = std::numeric_limits<double>::quiet_NaN();
+  double low = value, high = value;  // the ends of an interval, drawn as a whisker
+  // A number to compare with, drawn as a hollow diamond.
   double reference = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -33,9 +35,10 @@ struct BarPanel {
 struct BarChart {
   std::string y_label = {};              // with the unit
   std::vector<std::string> series = {};  // named in the legend
-  std::string reference = {};            // what diamonds are, for the legend; empty: there are none
+  std::string reference = {};  // what diamonds mean, for the legend; empty: there are none
   double line = std::numeric_limits<double>::quiet_NaN();  // a level to compare with, dashed
-  // What is above is cut there, with its value beside it; keeps one from dwarfing the others.
+  // Bars above this are cut there, with their value beside them, so that one does not dwarf the
+  // others.
   double most = std::numeric_limits<double>::infinity();
   std::size_t columns = 1;            // panels side by side
   std::vector<BarPanel> panels = {};  // with one vertical axis for all, from zero
@@ -43,9 +46,8 @@ struct BarChart {
 
 std::string bar_chart_svg(const BarChart& chart);
 
-// Lines over two axes, as an SVG picture of one or more panels.
-
-// Points that are not finite interrupt the line; so do those not positive on a logarithmic axis.
+// A line over two axes. Points that are not finite interrupt it, and so do points that are not
+// positive on a logarithmic axis.
 struct Line {
   std::size_t series = 0;  // index into LineChart::series; gives the colour
   std::vector<double> x = {}, y = {};
@@ -69,68 +71,68 @@ struct LineChart {
 
 std::string line_chart_svg(const LineChart& chart);
 
-// Points over two axes of the same quantity, as an SVG picture: both axes have one range, and a
-// line shows where the two are equal. On a white ground of its own, so that it suits any page.
-
+// A point of a scatter plot.
 struct ScatterPoint {
   double x = 0.0, y = 0.0;
   std::size_t series = 0;  // index into Scatter::series; gives the colour
   std::string label = {};  // shown where the mouse rests
 };
 
-// Axes are logarithmic where the largest number is more than three times the smallest one.
+// The axes of a panel are logarithmic where its largest number is more than three times its
+// smallest.
 struct ScatterPanel {
   std::string title;
   std::vector<ScatterPoint> points = {};
 };
 
+// Points over two axes of the same quantity. Both axes have one range, and a line shows where the
+// two are equal.
 struct Scatter {
   std::string x_label, y_label;           // with units
   std::vector<std::string> series;        // named in the legend; each is drawn over those before it
   std::vector<ScatterPanel> panels = {};  // side by side
 };
 
-// Points that are not finite, or not positive where axes are logarithmic, are left out.
+// Leaves out points that are not finite, or not positive where axes are logarithmic.
 std::string scatter_svg(const Scatter& scatter);
 
-// A matrix of numbers as coloured squares with the numbers in them, as an SVG picture.
-
+// A matrix of numbers as coloured squares with the numbers in them.
 struct HeatMap {
   std::string title;
   std::string row_title, column_title;
   std::vector<std::string> rows, columns;
-  // By row, then column; one that is not finite stays empty.
+  // By row, then column. The square of a number that is not finite stays empty.
   std::vector<std::vector<double>> values = {};
-  // Blue below, white there, orange above: both ends are told apart by people with any colour
-  // vision. Full colour at `least` and `most` and beyond.
+  // Squares are blue below the middle, white there and orange above: people with any colour vision
+  // can tell the ends apart. The colour is full at `least` and `most` and beyond.
   double middle = 1.0, least = 0.5, most = 2.0;
   int digits = 2;  // behind the point
 };
 
-std::string heat_maps_svg(const std::vector<HeatMap>& maps);  // side by side
+// Draws the maps side by side.
+std::string heat_maps_svg(const std::vector<HeatMap>& maps);
 
-// Timelines as SVG: for each device what it computes, and below, thinner, what it receives.
-
+// A run: for each device what it computes and, below that and thinner, what it receives.
 struct GanttPanel {
   std::string title;
   const cost::Problem* problem = nullptr;
   const schedule::Timeline* timeline = nullptr;
 };
 
-// One below the other, with one scale of time, so that their lengths can be compared. Nodes have
-// the colours of the devices of `graph_picture`, kernels that follow each other in two shades.
+// Draws the runs one below the other with one scale of time, so that their lengths can be compared.
+// Nodes have the colours that graph_picture_svg gives their devices; kernels that follow each other
+// have two shades.
 std::string gantt_svg(const std::vector<GanttPanel>& panels);
 
-// A placed graph as an SVG picture: nodes level by level from left to right, coloured by device.
-
+// A placed graph: nodes level by level from left to right, coloured by device.
 struct GraphPanel {
   std::string title;
   const cost::Problem* problem = nullptr;
   const schedule::Placement* placement = nullptr;
 };
 
-// One below the other. Edges between devices are darker than those within one; larger nodes take
-// longer. For graphs of up to some hundred nodes.
+// Draws the graphs one below the other. Edges between devices are darker than those within one, and
+// nodes that take longer are larger. For graphs of up to some hundred nodes.
 std::string graph_picture_svg(const std::vector<GraphPanel>& panels);
 
 }  // namespace doppler::render

@@ -1,6 +1,5 @@
-// Where the nodes of a graph go in a picture: in layers from left to right, each node near those it
-// is connected with, long graphs folded into lines like text. Deterministic; takes time about
-// linear in nodes and edges.
+// Places the nodes of a graph in a picture: in layers from left to right, each node near those that
+// it is connected with. Long graphs are folded into lines like text.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +14,8 @@ struct LayoutEdge {
   std::uint32_t to = 0;
 };
 
-// In units of the picture: two nodes of one layer are at least kRowPitch apart, neighbouring layers
-// kColumnPitch. Coordinates are those of the nodes' centres and not negative.
+// The centres of the nodes, in units of the picture. Coordinates are not negative. Two nodes of one
+// layer are at least kRowPitch apart, neighbouring layers kColumnPitch.
 struct Layout {
   static constexpr double kColumnPitch = 190.0;
   static constexpr double kRowPitch = 36.0;
@@ -26,9 +25,10 @@ struct Layout {
   double height = 0.0;
 };
 
-// Nodes come in topological order, so that an edge leads to a higher number; edges that do not (of
-// groups of nodes, which may depend on each other both ways) have no influence. REQUIRES: the ends
-// of all edges are below `nodes`.
+// Returns the layout of nodes numbered in topological order, so that edges lead to higher numbers.
+// Edges that do not (between groups of nodes, which may depend on each other both ways) have no
+// influence. Deterministic; takes time about linear in nodes and edges. REQUIRES: the ends of all
+// edges are below `nodes`.
 Layout layered_layout(std::size_t nodes, std::span<const LayoutEdge> edges);
 
 }  // namespace doppler::render

@@ -68,7 +68,7 @@ class Graphs {
 
   void write(JsonWriter& json) const {
     json.key("graphs").begin_array();
-    for (const Entry& entry : graphs_) write_page_graph(json, *entry.graph, entry.drawn, detail_);
+    for (const Entry& entry : graphs_) page_graph_json(json, *entry.graph, entry.drawn, detail_);
     json.end_array();
   }
 
@@ -115,7 +115,7 @@ void write_placement(JsonWriter& json, const PagePlacement& placement, const Gra
       .end_object();
   write_lines(json, "subject", placement.subject);
   write_lines(json, "explanation", placement.explanation);
-  write_page_run(json, problem, graphs.drawn(problem.graph()), placement.timeline, detail);
+  page_run_json(json, problem, graphs.drawn(problem.graph()), placement.timeline, detail);
   json.end_object();
 }
 
@@ -191,7 +191,7 @@ std::string_view page_template() {
   return {kPage, sizeof(kPage) - 1};
 }
 
-std::string write_page(const Page& page) {
+std::string page_html(const Page& page) {
   const std::string_view html = page_template();
   const std::size_t found = html.find(kData);
   DOPPLER_CHECK(found != std::string_view::npos);
@@ -204,24 +204,23 @@ std::string write_page(const Page& page) {
   return text;
 }
 
-render::PagePlacement page_placement(std::shared_ptr<const cost::Problem> problem,
-                                     const schedule::Placement& placement,
-                                     const PlacementLabels& labels) {
-  render::PagePlacement shown{.name = labels.file,
-                              .graph_path = labels.graph_path,
-                              .method = labels.method,
-                              .seed = labels.method_seed,
-                              .problem = problem,
-                              .timeline = sim::Simulator(*problem).timeline(placement),
-                              .figures = sim::measure_figures(*problem, placement, labels.seed),
-                              .bound = schedule::best_bound(*problem),
-                              .subject = describe_problem(*problem, labels.graph_path),
-                              .explanation = {}};
+PagePlacement page_placement(std::shared_ptr<const cost::Problem> problem,
+                             const schedule::Placement& placement, const PlacementLabels& labels) {
+  PagePlacement shown{.name = labels.file,
+                      .graph_path = labels.graph_path,
+                      .method = labels.method,
+                      .seed = labels.method_seed,
+                      .problem = problem,
+                      .timeline = sim::Simulator(*problem).timeline(placement),
+                      .figures = sim::measure_figures(*problem, placement, labels.seed),
+                      .bound = schedule::best_bound(*problem),
+                      .subject = problem_text(*problem, labels.graph_path),
+                      .explanation = {}};
   shown.explanation = limits_text(*problem, placement, analysis::find_limits(*problem, placement));
   return shown;
 }
 
-std::string page_title(const render::Page& page) {
+std::string page_title(const Page& page) {
   const auto name = [](const std::string& path) {
     return std::filesystem::path(path).filename().string();
   };
@@ -229,7 +228,7 @@ std::string page_title(const render::Page& page) {
     return page.trainings.size() == 1 ? fmt::format("Training {}", page.trainings.front().name)
                                       : fmt::format("{} trainings", page.trainings.size());
   }
-  const render::PagePlacement& first = page.placements.front();
+  const PagePlacement& first = page.placements.front();
   const auto all_same = [&](const auto& member) {
     return std::all_of(page.placements.begin(), page.placements.end(),
                        [&](const auto& other) { return member(other) == member(first); });

@@ -134,23 +134,6 @@ class ScopeTree {
   std::vector<std::uint32_t> outer_, own_, nodes_, inner_, depth_;
 };
 
-}  // namespace
-
-std::string_view scope_of_name(std::string_view name) {
-  for (;;) {
-    const std::size_t mark = name.find_last_of(".#");
-    if (mark == std::string_view::npos || !is_number(name.substr(mark + 1))) break;
-    name = name.substr(0, mark);
-  }
-  return without_last_part(name);
-}
-
-ScopeGroups group_by_scope(std::span<const std::string_view> scope_of_node, std::size_t most) {
-  return ScopeTree(scope_of_node).groups(most);
-}
-
-namespace {
-
 constexpr std::uint32_t kNoGroup = ScopeGroups::kNone;
 
 // Layers are for an overview: of more of them nobody reads the names.
@@ -237,19 +220,6 @@ PageGroups each_node(const graph::Graph& graph) {
   return each;
 }
 
-}  // namespace
-
-PageGroups page_groups(const graph::Graph& graph, std::size_t most) {
-  if (graph.node_count() <= most) return each_node(graph);
-  for (const auto& by : {by_meta_op, by_layer}) {
-    PageGroups groups = by(graph, most);
-    if (groups.grouping != Grouping::kNone) return groups;
-  }
-  return by_level(graph, most);
-}
-
-namespace {
-
 constexpr std::uint32_t kNoItem = 0xffffffffu;
 
 // "first…last" of names that are too long: what tells long names apart is often at their end.
@@ -324,6 +294,28 @@ void write_members(JsonWriter& json, const graph::Graph& graph, const PageGraph&
 
 }  // namespace
 
+std::string_view scope_of_name(std::string_view name) {
+  for (;;) {
+    const std::size_t mark = name.find_last_of(".#");
+    if (mark == std::string_view::npos || !is_number(name.substr(mark + 1))) break;
+    name = name.substr(0, mark);
+  }
+  return without_last_part(name);
+}
+
+ScopeGroups group_by_scope(std::span<const std::string_view> scope_of_node, std::size_t most) {
+  return ScopeTree(scope_of_node).groups(most);
+}
+
+PageGroups page_groups(const graph::Graph& graph, std::size_t most) {
+  if (graph.node_count() <= most) return each_node(graph);
+  for (const auto& by : {by_meta_op, by_layer}) {
+    PageGroups groups = by(graph, most);
+    if (groups.grouping != Grouping::kNone) return groups;
+  }
+  return by_level(graph, most);
+}
+
 PageGraph page_graph(const graph::Graph& graph, const GraphDetail& detail) {
   const PageGroups groups = page_groups(graph, detail.items);
   PageGraph drawn;
@@ -350,8 +342,8 @@ PageGraph page_graph(const graph::Graph& graph, const GraphDetail& detail) {
   return drawn;
 }
 
-void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn,
-                      const GraphDetail& detail) {
+void page_graph_json(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn,
+                     const GraphDetail& detail) {
   json.begin_object(JsonLayout::kCompact)
       .field("nodes", graph.node_count())
       .field("edges", graph.edge_count())

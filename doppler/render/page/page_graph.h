@@ -1,5 +1,9 @@
-// Groups of nodes by the part of a model that they belong to, their scope. Graphs say it
-// (Graph::scope), or names tell: "model/layers.3/attn/q" is in "model/layers.3/attn". Scopes nest;
+// A graph as the report's page draws it: a box for each node or, where a graph has more nodes than
+// a page can show, for each group of nodes that means something to a reader.
+//
+// Some groups are the parts of a model that nodes belong to, their scopes. Graphs say them
+// (Graph::scope) or names tell them: "model/layers.3/attn/q" is in "model/layers.3/attn". Scopes
+// nest;
 // '/' and '.' separate them.
 #pragma once
 
@@ -16,10 +20,12 @@
 
 namespace doppler::render {
 
-// A name without its last part, the node itself. Numbers that only tell nodes of one name apart
-// belong to that part: "mlp.add.5" and "mlp/add#5" are in "mlp", and "fusion.7" is in none.
+// Returns a name without its last part, which names the node itself. Numbers that only tell nodes
+// of one name apart belong to that part: "mlp.add.5" and "mlp/add#5" are in "mlp", and "fusion.7"
+// is in no scope.
 std::string_view scope_of_name(std::string_view name);
 
+// Nodes grouped by scope.
 struct ScopeGroups {
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
@@ -27,14 +33,12 @@ struct ScopeGroups {
   std::vector<std::string> names;      // of scopes, in no particular order
 };
 
-// At most `most` groups (nodes in no scope count as one), as fine as that allows. Scopes of equally
-// many nodes, as the layers of a model, are split alike. No groups where even the outermost scopes
-// are too many.
+// Returns at most `most` groups (nodes in no scope count as one), as fine as that allows. Scopes
+// with equally many nodes, such as the layers of a model, are split alike. Returns no groups where
+// even the outermost scopes are too many.
 ScopeGroups group_by_scope(std::span<const std::string_view> scope_of_node, std::size_t most);
 
-// What the report's page draws as one box: each node, or, of graphs with more nodes than a page can
-// show, groups of them that mean something to a reader.
-
+// What the page draws as one box.
 enum class Grouping : std::uint8_t {
   kNone,    // a group is a node
   kMetaOp,  // the nodes of a meta-op
@@ -42,19 +46,18 @@ enum class Grouping : std::uint8_t {
   kLevel,   // the nodes of some neighbouring levels
 };
 
-// Where groups are meta-ops or layers, nodes that belong to none are grouped by levels.
+// The group of every node. Where groups are meta-ops or layers, nodes that belong to none are
+// grouped by levels.
 struct PageGroups {
   Grouping grouping = Grouping::kNone;
   std::vector<std::uint32_t> of_node;  // an index into names
   std::vector<std::string> names;      // some may have no node
 };
 
+// Returns at most `most` groups.
 PageGroups page_groups(const graph::Graph& graph, std::size_t most);
 
-// A graph as the report's page draws it: a box for each node, or, of graphs with more nodes than a
-// page can show, for each group of nodes.
-
-// Items in topological order (of groups: that of their first nodes).
+// The boxes (items) of a graph, in topological order; groups are in the order of their first nodes.
 struct PageGraph {
   Grouping grouping = Grouping::kNone;
   std::vector<std::string> names;      // by item
@@ -66,17 +69,18 @@ struct PageGraph {
   Layout layout;
 };
 
-// How much of it there may be.
+// How much detail the page has room for.
 struct GraphDetail {
   std::size_t items = 0;
   std::size_t name_bytes = 0;    // names are cut to about this
   std::size_t links = 0;         // about ten bytes each
   std::size_t member_bytes = 0;  // names inside groups are kept where all take less than this
 };
+// Returns what the page draws of a graph.
 PageGraph page_graph(const graph::Graph& graph, const GraphDetail& detail);
 
-// As an object of the page's data.
-void write_page_graph(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn,
-                      const GraphDetail& detail);
+// Writes it as an object of the page's data.
+void page_graph_json(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn,
+                     const GraphDetail& detail);
 
 }  // namespace doppler::render

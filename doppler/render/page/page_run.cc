@@ -283,8 +283,8 @@ class RunWriter {
 
 }  // namespace
 
-void write_page_run(JsonWriter& json, const cost::Problem& problem, const PageGraph& drawn,
-                    const schedule::Timeline& timeline, const RunDetail& detail) {
+void page_run_json(JsonWriter& json, const cost::Problem& problem, const PageGraph& drawn,
+                   const schedule::Timeline& timeline, const RunDetail& detail) {
   RunWriter(json, problem, drawn, timeline, detail).write();
 }
 

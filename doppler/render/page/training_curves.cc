@@ -109,8 +109,8 @@ std::map<std::uint64_t, double> best_times(const std::vector<SeedRun>& runs) {
   return best;
 }
 
-render::PageCurve curve_of(const SeedRun& run, const std::map<std::uint64_t, double>& best) {
-  render::PageCurve curve{.name = run.name, .episodes = {}, .mean = {}, .best = {}};
+PageCurve curve_of(const SeedRun& run, const std::map<std::uint64_t, double>& best) {
+  PageCurve curve{.name = run.name, .episodes = {}, .mean = {}, .best = {}};
   const std::size_t points = std::min(kMostPoints, run.rows.size());
   std::map<std::uint64_t, double> now;  // by task: the best so far as a share of the best of all
   for (std::size_t p = 0; p < points; ++p) {
@@ -136,8 +136,8 @@ render::PageCurve curve_of(const SeedRun& run, const std::map<std::uint64_t, dou
   return curve;
 }
 
-std::vector<render::PageStage> stages_of(const std::vector<MetricsRow>& rows) {
-  std::vector<render::PageStage> stages;
+std::vector<PageStage> stages_of(const std::vector<MetricsRow>& rows) {
+  std::vector<PageStage> stages;
   for (const MetricsRow& row : rows) {
     if (stages.empty() || stages.back().name != row.stage) {
       const double from = stages.empty() ? 0.0 : stages.back().to_episode;
@@ -179,10 +179,10 @@ CurveSubject read_subject(const std::string& folder) {
   return subject;
 }
 
-render::PageTraining training_of(const std::string& folder, const std::vector<SeedRun>& runs) {
+PageTraining training_of(const std::string& folder, const std::vector<SeedRun>& runs) {
   const std::map<std::uint64_t, double> best = best_times(runs);
   const CurveSubject subject = read_subject(runs.front().folder);
-  render::PageTraining training{.name = folder, .facts = {}, .stages = {}, .curves = {}};
+  PageTraining training{.name = folder, .facts = {}, .stages = {}, .curves = {}};
   double episodes = 0.0;
   for (const SeedRun& run : runs) {
     if (!run.rows.empty()) episodes += run.rows.back().episodes;
@@ -212,10 +212,9 @@ render::PageTraining training_of(const std::string& folder, const std::vector<Se
 
 // A stretch of runs is a point: the mean of all of them, and the middle of those of the placement
 // in service, as shares of the least of these.
-render::PageTraining service_of(const std::string& folder,
-                                const std::vector<train::ServiceRow>& rows) {
-  render::PageTraining training{.name = folder, .facts = {}, .stages = {}, .curves = {}};
-  render::PageCurve curve{.name = "", .episodes = {}, .mean = {}, .best = {}};
+PageTraining service_of(const std::string& folder, const std::vector<train::ServiceRow>& rows) {
+  PageTraining training{.name = folder, .facts = {}, .stages = {}, .curves = {}};
+  PageCurve curve{.name = "", .episodes = {}, .mean = {}, .best = {}};
   const std::size_t points = std::min(kMostServicePoints, rows.size());
   std::size_t explored = 0;
   for (std::size_t p = 0; p < points; ++p) {
@@ -258,8 +257,8 @@ render::PageTraining service_of(const std::string& folder,
 
 }  // namespace
 
-std::vector<render::PageTraining> read_training_curves(const std::string& folder) {
-  std::vector<render::PageTraining> trainings;
+std::vector<PageTraining> read_training_curves(const std::string& folder) {
+  std::vector<PageTraining> trainings;
   const std::vector<SeedRun> runs = read_runs(folder);
   if (!runs.empty()) trainings.push_back(training_of(folder, runs));
   if (holds(folder, "runs.csv")) {

@@ -32,6 +32,11 @@ std::string metrics_of(const std::string& path) {
 
 }  // namespace
 
+ParameterError folder_taken(const std::string& folder) {
+  return ParameterError(fmt::format("{}: there is a training in this folder", folder),
+                        Hint::kResumeTraining);
+}
+
 bool RunFolder::exists(const std::string& path) {
   std::error_code error;
   return fs::exists(checkpoint_of(path), error);
@@ -40,7 +45,7 @@ bool RunFolder::exists(const std::string& path) {
 void RunFolder::require_free(const std::string& path) {
   std::error_code error;
   if (exists(path) || fs::exists(policy_of(path), error)) {
-    throw FolderTakenError(path);
+    throw folder_taken(path);
   }
 }
 

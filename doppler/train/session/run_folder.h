@@ -13,27 +13,17 @@
 
 namespace doppler::train {
 
-// Says that a folder already holds a training, which would be lost.
-class FolderTakenError : public ParameterError {
- public:
-  explicit FolderTakenError(const std::string& folder)
-      : ParameterError(folder + ": there is a training in this folder: resume it, or name another"),
-        folder_(folder) {}
-
-  const std::string& folder() const { return folder_; }
-
- private:
-  std::string folder_;
-};
+// Returns the error that says that a folder already holds a training, which would be lost.
+ParameterError folder_taken(const std::string& folder);
 
 // Not thread safe.
 class RunFolder {
  public:
   // Returns whether the folder has a training that can be resumed.
   static bool exists(const std::string& path);
-  // Throws FolderTakenError if the folder holds a training or a policy.
+  // Throws folder_taken() if the folder holds a training or a policy.
   static void require_free(const std::string& path);
-  // Makes the folder of a training that begins. Throws FolderTakenError if it is not free, and
+  // Makes the folder of a training that begins. Throws folder_taken() if it is not free, and
   // SystemError if it cannot be written.
   static RunFolder create(const std::string& path);
   // Opens the folder of a training that was interrupted. Throws InputError if there is none.

@@ -71,7 +71,7 @@ bool ServiceFolder::has_state() const {
 }
 
 void ServiceFolder::require_free() const {
-  if (has_state()) throw FolderTakenError(path_);
+  if (has_state()) throw folder_taken(path_);
   for (const std::string& file : {placement_path(), start_path(), runs_path()}) {
     if (!is_there(file)) continue;
     throw ParameterError(

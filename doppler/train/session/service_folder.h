@@ -48,7 +48,7 @@ class ServiceFolder {
 
   // Returns whether there is a service that can be resumed.
   bool has_state() const;
-  // Throws FolderTakenError if the folder holds a service, and ParameterError if it holds other
+  // Throws folder_taken() if the folder holds a service, and ParameterError if it holds other
   // files that a service would replace.
   void require_free() const;
   // Makes the folder. Throws SystemError if that is impossible or it cannot be written.

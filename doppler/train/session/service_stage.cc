@@ -93,7 +93,7 @@ void open_service(const TrainingProblem& problem, const SessionSettings& setting
                   ServiceFolder& folder, OnlineLearner& learner) {
   const bool alone = settings.stages.size() == 1;
   if (folder.has_state()) {
-    if (!settings.resume) throw FolderTakenError(settings.folder);
+    if (!settings.resume) throw folder_taken(settings.folder);
     learner.restore(folder.state_path(), read_file(folder.state_path()));
     folder.read_rows(learner.summary());
     return;

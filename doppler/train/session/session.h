@@ -137,7 +137,7 @@ struct SessionResult {
 };
 
 // Runs the stages in their order. Throws ParameterError for settings that do not go together and
-// for a folder that is not free (FolderTakenError if it holds a training), InputError for files
+// for a folder that is not free (folder_taken() if it holds a training), InputError for files
 // that are missing, damaged or of another session, SystemError if the folder cannot be written, and
 // InfeasibleError if the placement in service does not run.
 SessionResult run_session(const std::vector<TrainingProblem>& problems,

@@ -26,9 +26,10 @@ FidelitySettings virtual_settings(int placements) {
 // a: measured 1.05, the halves 1.0 and 1.1, predicted 1/7 too little. b: 2, a tenth too much.
 // c: 1.2, a twelfth too much. Within a fifth of 1.05, which is 1.26, are a and c.
 TEST(Fidelity, FiguresByHand) {
-  const Fidelity found = judge({{.origin = "a", .predicted = 0.9, .rounds = {1.0, 1.1, 1.0, 1.1}},
-                                {.origin = "b", .predicted = 2.2, .rounds = {2, 2, 2, 2}},
-                                {.origin = "c", .predicted = 1.3, .rounds = {1.2, 1.2, 1.2, 1.2}}});
+  const Fidelity found =
+      fidelity_of({{.origin = "a", .predicted = 0.9, .rounds = {1.0, 1.1, 1.0, 1.1}},
+                   {.origin = "b", .predicted = 2.2, .rounds = {2, 2, 2, 2}},
+                   {.origin = "c", .predicted = 1.3, .rounds = {1.2, 1.2, 1.2, 1.2}}});
   EXPECT_EQ(found.rounds, 4);
   EXPECT_DOUBLE_EQ(found.points[0].measured, 1.05);
   EXPECT_EQ(found.points[0].least, 1.0);
@@ -48,8 +49,8 @@ TEST(Fidelity, FiguresByHand) {
 
 // Halves of 1.0 and 1.2 differ by a fifth of about 1.1: no pair differs by twice that.
 TEST(Fidelity, NoiseMakesItVoid) {
-  const Fidelity found = judge({{.origin = "a", .predicted = 1.0, .rounds = {1.0, 1.2}},
-                                {.origin = "b", .predicted = 1.1, .rounds = {1.2, 1.0}}});
+  const Fidelity found = fidelity_of({{.origin = "a", .predicted = 1.0, .rounds = {1.0, 1.2}},
+                                      {.origin = "b", .predicted = 1.1, .rounds = {1.2, 1.0}}});
   EXPECT_NEAR(found.noise, 0.2 / 1.1, 1e-12);
   EXPECT_TRUE(found.too_noisy());
   EXPECT_EQ(found.pairs.pairs, 0u);
@@ -102,7 +103,7 @@ TEST(Fidelity, SettingsThatMakeNoSenseAreRefused) {
 TEST(Fidelity, InterruptedTooEarly) {
   const std::atomic<bool> interrupt{true};
   FidelitySettings settings = virtual_settings(4);
-  settings.sample.interrupt = &interrupt;
+  settings.sample.stop = StopToken(&interrupt);
   const auto problem = test::random_problem(15, 1);
   EXPECT_THAT(test::error_of<RunError>(
                   [&] { measure_fidelity(problem, place::classical_methods(), settings); }),
@@ -162,15 +163,15 @@ TEST(PlacementSample, EndsWhereThereAreNoMore) {
 
 TEST(FidelityText, TableAndPicture) {
   const Fidelity found =
-      judge({{.origin = "heft", .predicted = 1e-3, .rounds = {2e-3, 2e-3}},
-             {.origin = "neighbour", .predicted = 3e-3, .rounds = {4e-3, 4e-3}}});
+      fidelity_of({{.origin = "heft", .predicted = 1e-3, .rounds = {2e-3, 2e-3}},
+                   {.origin = "neighbour", .predicted = 3e-3, .rounds = {4e-3, 4e-3}}});
   EXPECT_EQ(render::fidelity_csv(found),
             "placement,origin,predicted,measured,min,max,noise,moved_bytes\n"
             "1,heft,0.001,0.002,0.002,0.002,0,0\n"
             "2,neighbour,0.003,0.004,0.004,0.004,0,0\n");
   const auto problem =
       test::uniform_problem(test::simple_graph({{"a", 1.0}}, {}, 0.0), 2, cost::LinkMode::kFree);
-  const std::string picture = render::fidelity_picture(*problem, found);
+  const std::string picture = render::fidelity_svg(*problem, found);
   EXPECT_THAT(picture, HasSubstr("measured, ms"));
   EXPECT_THAT(picture, HasSubstr("2: neighbour, predicted 3, measured 4 ms"));
 }

@@ -16,6 +16,7 @@
 #include "doppler/tra/compile.h"
 #include "doppler/tra/language/program_text.h"
 #include "support/errors.h"
+#include "support/lowered.h"
 
 namespace doppler::exec {
 namespace {
@@ -24,9 +25,8 @@ std::shared_ptr<const cost::Problem> small_training(const std::string& devices) 
   std::vector<std::string> ignored;
   const tra::Program program = tra::workload(
       "ffnn", {{"batch", 12}, {"input", 6}, {"hidden", 10}, {"output-size", 5}}, ignored);
-  tra::Compiled compiled = tra::compile(
-      program, {.parts = tra::Parts{{"batch", 3}, {"hidden", 2}}, .train = true, .rate = 0.5},
-      kernel::default_kernels());
+  compile::FoundPlan compiled = test::compile_program(
+      program, {.parts = tra::Parts{{"batch", 3}, {"hidden", 2}}, .train = true, .rate = 0.5});
   return std::make_shared<const cost::Problem>(
       std::make_shared<const graph::Graph>(std::move(compiled.lowered.graph)),
       std::make_shared<const device::Topology>(device::topology_from_spec(devices)));

@@ -97,7 +97,7 @@ TEST_F(Reproduction, GoesOnAfterInterruptionsWithTheSameFiles) {
     ASSERT_LT(++calls, 20);
     std::atomic<bool> interrupt = false;
     std::atomic<int> begun = 0;
-    parts.interrupt = &interrupt;
+    parts.stop = StopToken(&interrupt);
     parts.progress = [&](const std::string&) {
       if (++begun == 40) interrupt = true;
     };

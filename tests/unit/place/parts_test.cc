@@ -10,7 +10,7 @@
 #include "doppler/place/heuristics/insertion_plan.h"
 #include "doppler/place/heuristics/stages.h"
 #include "doppler/place/search/assignment_bounds.h"
-#include "doppler/place/search/starts.h"
+#include "doppler/place/search/priority_rules.h"
 #include "support/graphs.h"
 #include "support/place_support.h"
 

@@ -126,7 +126,8 @@ TEST(RunMethod, RefusesBadSettings) {
 
 TEST(RunMethod, AnInterruptIsReported) {
   const std::atomic<bool> interrupt{true};
-  EXPECT_TRUE(run_method(*pair_problem(), Fixed(true), {.interrupt = &interrupt}).interrupted);
+  EXPECT_TRUE(
+      run_method(*pair_problem(), Fixed(true), {.stop = StopToken(&interrupt)}).interrupted);
 }
 
 TEST(Compare, RunsEveryMethodAndSeedAndSurvivesFailures) {
@@ -145,7 +146,8 @@ TEST(Compare, AnInterruptEndsIt) {
   const std::atomic<bool> interrupt{true};
   const Fixed method(false);
   EXPECT_TRUE(
-      analysis::compare(*pair_problem(), {&method}, {.run = {.interrupt = &interrupt}}).empty());
+      analysis::compare(*pair_problem(), {&method}, {.run = {.stop = StopToken(&interrupt)}})
+          .empty());
 }
 
 // Case 5 of docs/semantics.md: 4 work-conserving, 5 synchronous; with barriers of 1, two levels

@@ -188,7 +188,7 @@ TEST(Neighborhood, UndoRestoresAndMovesObeyConstraints) {
 
 // a(1) on d0, then its data travels 3 to b(1) on d1; c(2) on d1 runs 0-2 and is on no critical
 // chain.
-TEST(CriticalNodes, FollowsTheDataThatArrivesLast) {
+TEST(BlockingChain, FollowsTheDataThatArrivesLast) {
   const auto problem =
       test::uniform_problem(test::simple_graph({{"a", 1}, {"b", 1}, {"c", 2}}, {{"a", "b"}}, 3), 2,
                             cost::LinkMode::kFree);
@@ -196,8 +196,8 @@ TEST(CriticalNodes, FollowsTheDataThatArrivesLast) {
                             .priority = {1, 1, 1}};
   sim::Simulator simulator(*problem);
   EXPECT_EQ(simulator.makespan(placement, cost::kInfinity), 5.0);
-  std::vector<CriticalNode> chain;
-  critical_nodes(simulator.last_run(), chain);
+  std::vector<BlockingNode> chain;
+  find_blocking_chain(simulator.last_run(), chain);
   ASSERT_EQ(chain.size(), 2u);
   EXPECT_EQ(chain[0].node, 1u);
   EXPECT_FALSE(chain[0].waited);
@@ -205,7 +205,7 @@ TEST(CriticalNodes, FollowsTheDataThatArrivesLast) {
 }
 
 // The same with c(6): b is ready at 4 but waits for c until 6, so the chain is b, then c.
-TEST(CriticalNodes, FollowsTheNodeThatHeldTheDevice) {
+TEST(BlockingChain, FollowsTheNodeThatHeldTheDevice) {
   const auto problem =
       test::uniform_problem(test::simple_graph({{"a", 1}, {"b", 1}, {"c", 6}}, {{"a", "b"}}, 3), 2,
                             cost::LinkMode::kFree);
@@ -213,8 +213,8 @@ TEST(CriticalNodes, FollowsTheNodeThatHeldTheDevice) {
                             .priority = {1, 1, 1}};
   sim::Simulator simulator(*problem);
   EXPECT_EQ(simulator.makespan(placement, cost::kInfinity), 7.0);
-  std::vector<CriticalNode> chain;
-  critical_nodes(simulator.last_run(), chain);
+  std::vector<BlockingNode> chain;
+  find_blocking_chain(simulator.last_run(), chain);
   ASSERT_EQ(chain.size(), 2u);
   EXPECT_EQ(chain[0].node, 1u);
   EXPECT_TRUE(chain[0].waited);

@@ -69,7 +69,7 @@ TEST(Page, NamesCannotEndTheScript) {
   Page page{.title = evil};
   page.placements.push_back(placed(problem));
   page.placements.front().name = evil;
-  const std::string html = write_page(page);
+  const std::string html = page_html(page);
   EXPECT_THAT(html, Not(HasSubstr("<script>alert")));
   const std::string data = data_of(html);
   JsonReader reader("data", data);
@@ -84,7 +84,7 @@ TEST(Page, BarsAreTheRun) {
       test::simple_graph({{"a", 1}, {"b", 1}}, {{"a", "b"}}, 2), 2, cost::LinkMode::kChannel);
   Page page{.title = "t"};
   page.placements.push_back(placed(problem));
-  const std::string data = data_of(write_page(page));
+  const std::string data = data_of(page_html(page));
   EXPECT_EQ(numbers(data, "bars"), (std::vector<double>{0, 0, 0, 2500000, 1, 1, 7500000, 2500000}));
   EXPECT_EQ(numbers(data, "transfers"), (std::vector<double>{0, 0, 2500000, 5000000}));
   EXPECT_EQ(numbers(data, "critical_bars"), (std::vector<double>{0, 1}));
@@ -102,7 +102,7 @@ TEST(Page, MemoryAndBusyTime) {
   Page page{.title = "t"};
   page.placements.push_back(
       placed(test::uniform_problem(std::move(builder).build(), 2, cost::LinkMode::kChannel), 2));
-  const std::string data = data_of(write_page(page));
+  const std::string data = data_of(page_html(page));
   EXPECT_THAT(data, HasSubstr("\"busy\": 1"));
   EXPECT_THAT(data, HasSubstr("\"peak_bytes\": 100"));
   // Time and bytes in turn: the tensor is there while a writes and b reads it.
@@ -119,7 +119,7 @@ TEST(Page, AGraphStandsOnce) {
   Page page{.title = "t"};
   page.placements.push_back(placed(problem));
   page.placements.push_back(placed(problem, 2));
-  const std::string data = data_of(write_page(page));
+  const std::string data = data_of(page_html(page));
   EXPECT_EQ(data.find("only_once"), data.rfind("only_once"));
 }
 
@@ -130,7 +130,7 @@ TEST(Page, LargeGraphsAreGroupedAndPagesStaySmall) {
       cost::LinkMode::kFree);
   Page page{.title = "t"};
   page.placements.push_back(placed(problem));
-  const std::string html = write_page(page);
+  const std::string html = page_html(page);
   EXPECT_LT(html.size(), 5'000'000u);
   const std::string data = data_of(html);
   EXPECT_THAT(data, HasSubstr("\"grouping\": \"level\""));
@@ -163,7 +163,7 @@ TEST(Page, LargeModelsAreDrawnByLayer) {
   Page page{.title = "t"};
   page.placements.push_back(
       placed(test::uniform_problem(std::move(builder).build(), 4, cost::LinkMode::kFree), 1600));
-  const std::string data = data_of(write_page(page));
+  const std::string data = data_of(page_html(page));
   EXPECT_THAT(data, HasSubstr("\"grouping\": \"layer\""));
   EXPECT_THAT(data, HasSubstr("\"model/layers.7/mlp\""));
   const std::vector<double> count = numbers(data, "count");
@@ -178,7 +178,7 @@ TEST(Page, SeveralLargeGraphsStayAsSmall) {
         graph::generate_random({.family = graph::Family::kLayered, .nodes = 20000, .seed = seed}),
         4, cost::LinkMode::kFree)));
   }
-  EXPECT_LT(write_page(page).size(), 5'000'000u);
+  EXPECT_LT(page_html(page).size(), 5'000'000u);
 }
 
 TEST(Page, TrainingsAlone) {
@@ -187,7 +187,7 @@ TEST(Page, TrainingsAlone) {
                             .facts = {"words"},
                             .stages = {{"sim", 0, 10}},
                             .curves = {{"", {10}, {std::nan("")}, {1.25}}}});
-  const std::string data = data_of(write_page(page));
+  const std::string data = data_of(page_html(page));
   EXPECT_THAT(data, HasSubstr("\"mean\": [null]"));
   EXPECT_THAT(data, HasSubstr("\"best\": [1.25]"));
 }

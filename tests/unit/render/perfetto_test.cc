@@ -114,7 +114,7 @@ TEST(Perfetto, DevicesChannelsAndMemory) {
                           .nodes = {{0, 1}, {3, 4}, {4, 5}},
                           .transfers = {{TensorId(0), NodeId(), kD0, kD1, 1, 3}}};
   const std::vector<std::vector<schedule::MemorySample>> memory = {{{0, 10}, {3, 0}}, {{1, 10}}};
-  const auto events = events_of(write_trace(*problem, timeline, memory));
+  const auto events = events_of(trace_json(*problem, timeline, memory));
   const auto threads = threads_of(events);
   expect_disjoint(events);
 
@@ -154,7 +154,7 @@ TEST(Perfetto, FreeTransfersThatOverlapGetLanesOfTheirOwn) {
                           .transfers = {{TensorId(0), NodeId(1), kD0, kD1, 1, 3},
                                         {TensorId(0), NodeId(2), kD0, kD1, 1, 4},
                                         {TensorId(0), NodeId(3), kD0, kD1, 3, 5}}};
-  const auto events = events_of(write_trace(*problem, timeline));
+  const auto events = events_of(trace_json(*problem, timeline, {}));
   expect_disjoint(events);
   std::set<std::string> names;
   for (const auto& [thread, name] : threads_of(events)) {
@@ -178,7 +178,7 @@ TEST(Perfetto, OtherUnitsOfTime) {
     const auto problem = test::uniform_problem(std::move(builder).build(), 1, LinkMode::kFree);
     const Timeline timeline{
         .makespan = 7, .device = {kD0}, .priority = {1}, .nodes = {{0, 7}}, .transfers = {}};
-    const auto events = events_of(write_trace(*problem, timeline));
+    const auto events = events_of(trace_json(*problem, timeline, {}));
     EXPECT_DOUBLE_EQ(slice(events, "a", 1).dur, 7 * microseconds) << unit;
   }
 }
@@ -197,7 +197,7 @@ TEST(Perfetto, SlicesThatTouchStillTouchAfterRounding) {
   }
   timeline.makespan = now;
   const auto problem = test::uniform_problem(test::simple_graph(nodes, {}, 0), 1, LinkMode::kFree);
-  expect_disjoint(events_of(write_trace(*problem, timeline)));
+  expect_disjoint(events_of(trace_json(*problem, timeline, {})));
 }
 
 }  // namespace

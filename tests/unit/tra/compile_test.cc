@@ -25,7 +25,7 @@ constexpr double kTolerance = 1e-4;
 // One way to split a program.
 struct Way {
   std::string name;
-  CompileOptions options;
+  test::CompileSetup options;
 };
 
 // Without a split, with all dimensions split in turn by a few numbers (100: every element by
@@ -59,7 +59,7 @@ class CompiledProgram : public testing::TestWithParam<std::string> {
 
   void expect_training(const Way& way, const Values& before, const Values& after, double loss) {
     SCOPED_TRACE(way.name);
-    const Compiled compiled = compile(program_, way.options, kernel::default_kernels());
+    const compile::FoundPlan compiled = test::compile_program(program_, way.options);
     const LoweredRun<float> run(compiled.lowered, before);
     EXPECT_LT(test::relative_error(run.root(0), {{loss}}), kTolerance);
     const Values updated = run.updated();
@@ -90,7 +90,7 @@ TEST_P(CompiledProgram, ComputesTheOutputs) {
   const std::vector<Blocks> expected = interpret(outputs, inputs_);
   for (const Way& way : ways(program_)) {
     SCOPED_TRACE(way.name);
-    const Compiled compiled = compile(program_, way.options, kernel::default_kernels());
+    const compile::FoundPlan compiled = test::compile_program(program_, way.options);
     const std::vector<Relation> sharded = shard(outputs, compiled.plan.sharding());
     const LoweredRun<float> run(compiled.lowered, inputs_);
     ASSERT_EQ(compiled.lowered.roots.size(), outputs.size());
@@ -160,7 +160,7 @@ output y
     SCOPED_TRACE(way.name);
     way.options.train = true;
     way.options.rate = kRate;
-    const Compiled compiled = compile(program, way.options, kernel::default_kernels());
+    const compile::FoundPlan compiled = test::compile_program(program, way.options);
     const LoweredRun<float> run(compiled.lowered, before);
     EXPECT_LT(test::relative_error(run.root(0), {{loss}}), kTolerance);
     const Values updated = run.updated();

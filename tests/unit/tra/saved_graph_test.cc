@@ -27,8 +27,9 @@ class SavedGraph : public testing::TestWithParam<std::string> {};
 TEST_P(SavedGraph, GivesTheSameBits) {
   const Program program = test::small_program(GetParam());
   for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kAdam}) {
-    const CompileOptions options{.machine = {.devices = 3}, .train = true, .optimizer = optimizer};
-    const Lowered lowered = compile(program, options, kernel::default_kernels()).lowered;
+    const test::CompileSetup options{
+        .machine = {.devices = 3}, .train = true, .optimizer = optimizer};
+    const Lowered lowered = test::compile_program(program, options).lowered;
     const graph::Graph loaded =
         graph::read_graph_json("saved.json", graph::write_graph_json(lowered.graph));
     Rng rng(8);

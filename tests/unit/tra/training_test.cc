@@ -36,7 +36,7 @@ struct Clusters {
 
 struct Case {
   const char* name;
-  CompileOptions options;
+  test::CompileSetup options;
 
   friend void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
 };
@@ -45,9 +45,9 @@ class Training : public testing::TestWithParam<Case> {};
 
 TEST_P(Training, FollowsTheDenseInterpreterStepByStep) {
   const Clusters data;
-  CompileOptions options = GetParam().options;
+  test::CompileSetup options = GetParam().options;
   options.train = true;
-  const Compiled compiled = compile(data.program, options, kernel::default_kernels());
+  const compile::FoundPlan compiled = test::compile_program(data.program, options);
   const test::DenseTraining training(data.program, options.optimizer, options.rate);
   test::Values dense = data.values;
   training.add_state(dense);

@@ -132,7 +132,7 @@ TEST_F(Session, RefusesAFolderThatIsTaken) {
   run_session(one_problem(), small("run", {Stage::kSimulation}));
   const std::string before = read("run/checkpoint.json");
   for (const Stage stage : kAllStages) {
-    EXPECT_THAT(test::error_of<FolderTakenError>(
+    EXPECT_THAT(test::error_of<ParameterError>(
                     [&] { run_session(one_problem(), small("run", {stage})); }),
                 StartsWith(path("run") + ": there is a training in this folder"));
   }
@@ -142,7 +142,7 @@ TEST_F(Session, RefusesAFolderThatIsTaken) {
   SessionSettings service = small("service", {Stage::kReal});
   service.service.learner.policy = false;
   EXPECT_EQ(run_session(one_problem(), service).policy_path, "");
-  EXPECT_THROW(run_session(one_problem(), service), FolderTakenError);
+  EXPECT_THROW(run_session(one_problem(), service), ParameterError);
   // What would be replaced is refused before any stage begins.
   fs::create_directories(path("own"));
   write_file(path("own/placement.json"), "mine");

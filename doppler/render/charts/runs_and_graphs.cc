@@ -11,7 +11,7 @@ namespace doppler::render {
 
 namespace {
 
-// In pixels.
+// Sizes of a picture of runs, in pixels.
 constexpr double kGanttWidth = 760.0, kGanttLeft = 66.0, kGanttRight = 24.0, kGanttTop = 44.0,
                  kGanttBottom = 44.0;
 constexpr double kCompute = 18.0, kReceive = 5.0, kGanttRow = kCompute + kReceive + 6.0;
@@ -62,36 +62,7 @@ void draw_panel(std::string& svg, const GanttPanel& panel, const SvgAxis& axis, 
   }
 }
 
-}  // namespace
-
-std::string gantt_svg(const std::vector<GanttPanel>& panels) {
-  double longest = 0.0, height = 0.0;
-  for (const GanttPanel& panel : panels) {
-    longest = std::max(longest, panel.timeline->makespan);
-    height +=
-        kGanttTop + kGanttRow * static_cast<double>(panel.problem->device_count()) + kGanttBottom;
-  }
-  const bool seconds = !panels.empty() && panels.front().problem->time_unit() == "s";
-  const double factor = seconds ? 1e3 : 1.0;
-  const std::string unit = seconds          ? "ms"
-                           : panels.empty() ? ""
-                                            : panels.front().problem->time_unit();
-  const SvgAxis axis(0.0, longest > 0.0 ? factor * longest : 1.0, Scale::kLinear, 0.0);
-  std::string svg = svg_open(kGanttLeft + kGanttWidth + kGanttRight, std::max(height, 1.0));
-  double top = 0.0;
-  for (const GanttPanel& panel : panels) {
-    svg += fmt::format("<g transform=\"translate({} {:.1f})\">\n", kGanttLeft, top + kGanttTop);
-    draw_panel(svg, panel, axis, factor, unit);
-    svg += "</g>\n";
-    top +=
-        kGanttTop + kGanttRow * static_cast<double>(panel.problem->device_count()) + kGanttBottom;
-  }
-  return svg + "</svg>\n";
-}
-
-namespace {
-
-// In pixels.
+// Sizes of a picture of graphs, in pixels.
 constexpr double kPictureWidth = 820.0, kPictureSide = 20.0, kPictureTop = 40.0,
                  kPictureBottom = 16.0;
 constexpr double kPictureRow = 15.0, kLeastHeight = 120.0;
@@ -191,6 +162,31 @@ void draw_panel(std::string& svg, const GraphPanel& panel, const PictureLayout& 
 }
 
 }  // namespace
+
+std::string gantt_svg(const std::vector<GanttPanel>& panels) {
+  double longest = 0.0, height = 0.0;
+  for (const GanttPanel& panel : panels) {
+    longest = std::max(longest, panel.timeline->makespan);
+    height +=
+        kGanttTop + kGanttRow * static_cast<double>(panel.problem->device_count()) + kGanttBottom;
+  }
+  const bool seconds = !panels.empty() && panels.front().problem->time_unit() == "s";
+  const double factor = seconds ? 1e3 : 1.0;
+  const std::string unit = seconds          ? "ms"
+                           : panels.empty() ? ""
+                                            : panels.front().problem->time_unit();
+  const SvgAxis axis(0.0, longest > 0.0 ? factor * longest : 1.0, Scale::kLinear, 0.0);
+  std::string svg = svg_open(kGanttLeft + kGanttWidth + kGanttRight, std::max(height, 1.0));
+  double top = 0.0;
+  for (const GanttPanel& panel : panels) {
+    svg += fmt::format("<g transform=\"translate({} {:.1f})\">\n", kGanttLeft, top + kGanttTop);
+    draw_panel(svg, panel, axis, factor, unit);
+    svg += "</g>\n";
+    top +=
+        kGanttTop + kGanttRow * static_cast<double>(panel.problem->device_count()) + kGanttBottom;
+  }
+  return svg + "</svg>\n";
+}
 
 std::string graph_picture_svg(const std::vector<GraphPanel>& panels) {
   std::string body;

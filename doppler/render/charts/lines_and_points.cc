@@ -13,7 +13,7 @@ namespace doppler::render {
 
 namespace {
 
-// In pixels.
+// Sizes of a line chart, in pixels.
 constexpr double kLineChartWidth = 380.0, kLineChartHeight = 230.0;
 constexpr double kLineChartLeft = 72.0, kLineChartRight = 22.0, kLineChartTop = 40.0,
                  kLineChartBottom = 56.0;
@@ -131,32 +131,7 @@ class LinePanelDrawing {
   SvgAxis x_, y_;
 };
 
-}  // namespace
-
-std::string line_chart_svg(const LineChart& chart) {
-  constexpr double kPanelWidth = kLineChartLeft + kLineChartWidth + kLineChartRight,
-                   kPanelHeight = kLineChartTop + kLineChartHeight + kLineChartBottom;
-  const std::size_t count = std::max<std::size_t>(1, chart.panels.size());
-  const std::size_t columns = std::min(count, std::max<std::size_t>(1, chart.columns));
-  const double width = kPanelWidth * static_cast<double>(columns);
-  const double panels_height = kPanelHeight * static_cast<double>((count + columns - 1) / columns);
-  std::string body;
-  for (std::size_t p = 0; p < chart.panels.size(); ++p) {
-    body += fmt::format("<g transform=\"translate({} {})\">\n",
-                        kPanelWidth * static_cast<double>(p % columns) + kLineChartLeft,
-                        kPanelHeight * static_cast<double>(p / columns) + kLineChartTop);
-    LinePanelDrawing(chart, chart.panels[p]).draw(body);
-    body += "</g>\n";
-  }
-  std::vector<std::string_view> colours;
-  for (std::size_t s = 0; s < chart.series.size(); ++s) colours.push_back(svg_colour(s));
-  const double legend = svg_legend(body, chart.series, colours, width, panels_height + 16);
-  return svg_open(width, panels_height + legend + 10) + body + "</svg>\n";
-}
-
-namespace {
-
-// In pixels.
+// Sizes of a scatter plot, in pixels.
 constexpr double kPlot = 380.0;  // side of the square that points are drawn in
 constexpr double kScatterLeft = 74.0, kScatterRight = 26.0, kScatterTop = 44.0,
                  kScatterBottom = 58.0;
@@ -214,6 +189,27 @@ void draw_points(std::string& svg, const SvgAxis& axis, const std::vector<Scatte
 }
 
 }  // namespace
+
+std::string line_chart_svg(const LineChart& chart) {
+  constexpr double kPanelWidth = kLineChartLeft + kLineChartWidth + kLineChartRight,
+                   kPanelHeight = kLineChartTop + kLineChartHeight + kLineChartBottom;
+  const std::size_t count = std::max<std::size_t>(1, chart.panels.size());
+  const std::size_t columns = std::min(count, std::max<std::size_t>(1, chart.columns));
+  const double width = kPanelWidth * static_cast<double>(columns);
+  const double panels_height = kPanelHeight * static_cast<double>((count + columns - 1) / columns);
+  std::string body;
+  for (std::size_t p = 0; p < chart.panels.size(); ++p) {
+    body += fmt::format("<g transform=\"translate({} {})\">\n",
+                        kPanelWidth * static_cast<double>(p % columns) + kLineChartLeft,
+                        kPanelHeight * static_cast<double>(p / columns) + kLineChartTop);
+    LinePanelDrawing(chart, chart.panels[p]).draw(body);
+    body += "</g>\n";
+  }
+  std::vector<std::string_view> colours;
+  for (std::size_t s = 0; s < chart.series.size(); ++s) colours.push_back(svg_colour(s));
+  const double legend = svg_legend(body, chart.series, colours, width, panels_height + 16);
+  return svg_open(width, panels_height + legend + 10) + body + "</svg>\n";
+}
 
 std::string scatter_svg(const Scatter& scatter) {
   constexpr double kPanelWidth = kScatterLeft + kPlot + kScatterRight;

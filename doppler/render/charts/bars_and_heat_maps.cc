@@ -11,7 +11,7 @@ namespace doppler::render {
 
 namespace {
 
-// In pixels.
+// Sizes of a bar chart, in pixels.
 constexpr double kBar = 16.0, kGroupGap = 26.0, kNameGap = 14.0, kBarChartHeight = 230.0;
 constexpr double kBarChartLeft = 68.0, kBarChartRight = 20.0, kBarChartTop = 40.0,
                  kBarChartBottom = 34.0;
@@ -131,46 +131,7 @@ class BarPanelDrawing {
   SvgAxis axis_;
 };
 
-}  // namespace
-
-std::string bar_chart_svg(const BarChart& chart) {
-  const std::size_t count = std::max<std::size_t>(1, chart.panels.size());
-  const std::size_t columns = std::min(count, std::max<std::size_t>(1, chart.columns));
-  double widest = columns == 1 ? 480.0 : 300.0;  // room for the legend
-  for (const BarPanel& panel : chart.panels) {
-    widest = std::max(widest, kBarChartLeft + panel_width(chart, panel) + kBarChartRight);
-  }
-  const double width = widest * static_cast<double>(columns);
-  const double panel_height = kBarChartTop + kBarChartHeight + kBarChartBottom;
-  const double panels_height = panel_height * static_cast<double>((count + columns - 1) / columns);
-  const double most = most_of(chart);
-  std::string body;
-  for (std::size_t p = 0; p < chart.panels.size(); ++p) {
-    body += fmt::format("<g transform=\"translate({:.1f} {:.1f})\">\n",
-                        widest * static_cast<double>(p % columns) + kBarChartLeft,
-                        panel_height * static_cast<double>(p / columns) + kBarChartTop);
-    BarPanelDrawing(chart, chart.panels[p], most).draw(body);
-    body += "</g>\n";
-  }
-  std::vector<std::string_view> colours;
-  for (std::size_t s = 0; s < chart.series.size(); ++s) colours.push_back(svg_colour(s));
-  double bottom = panels_height + 18;
-  bottom += svg_legend(body, chart.series, colours, width, bottom);
-  if (!chart.reference.empty()) {
-    const double x = 0.5 * (width - svg_text_width(chart.reference)) - 16;
-    body += fmt::format(
-        "<path d=\"M{:.1f} {:.1f}l5 5l-5 5l-5 -5z\" fill=\"#fff\" stroke=\"#111\" "
-        "stroke-width=\"1.4\"/>\n",
-        x, bottom - 9);
-    svg_text(body, x + 14, bottom, "start", chart.reference);
-    bottom += 20;
-  }
-  return svg_open(width, bottom) + body + "</svg>\n";
-}
-
-namespace {
-
-// In pixels.
+// Sizes of a heat map, in pixels.
 constexpr double kCellWidth = 92.0, kCellHeight = 34.0;
 constexpr double kHeatMapTop = 84.0, kHeatMapBottom = 20.0, kHeatMapRight = 24.0, kLeastLeft = 40.0;
 
@@ -232,6 +193,41 @@ void draw(std::string& svg, const HeatMap& map) {
 }
 
 }  // namespace
+
+std::string bar_chart_svg(const BarChart& chart) {
+  const std::size_t count = std::max<std::size_t>(1, chart.panels.size());
+  const std::size_t columns = std::min(count, std::max<std::size_t>(1, chart.columns));
+  double widest = columns == 1 ? 480.0 : 300.0;  // room for the legend
+  for (const BarPanel& panel : chart.panels) {
+    widest = std::max(widest, kBarChartLeft + panel_width(chart, panel) + kBarChartRight);
+  }
+  const double width = widest * static_cast<double>(columns);
+  const double panel_height = kBarChartTop + kBarChartHeight + kBarChartBottom;
+  const double panels_height = panel_height * static_cast<double>((count + columns - 1) / columns);
+  const double most = most_of(chart);
+  std::string body;
+  for (std::size_t p = 0; p < chart.panels.size(); ++p) {
+    body += fmt::format("<g transform=\"translate({:.1f} {:.1f})\">\n",
+                        widest * static_cast<double>(p % columns) + kBarChartLeft,
+                        panel_height * static_cast<double>(p / columns) + kBarChartTop);
+    BarPanelDrawing(chart, chart.panels[p], most).draw(body);
+    body += "</g>\n";
+  }
+  std::vector<std::string_view> colours;
+  for (std::size_t s = 0; s < chart.series.size(); ++s) colours.push_back(svg_colour(s));
+  double bottom = panels_height + 18;
+  bottom += svg_legend(body, chart.series, colours, width, bottom);
+  if (!chart.reference.empty()) {
+    const double x = 0.5 * (width - svg_text_width(chart.reference)) - 16;
+    body += fmt::format(
+        "<path d=\"M{:.1f} {:.1f}l5 5l-5 5l-5 -5z\" fill=\"#fff\" stroke=\"#111\" "
+        "stroke-width=\"1.4\"/>\n",
+        x, bottom - 9);
+    svg_text(body, x + 14, bottom, "start", chart.reference);
+    bottom += 20;
+  }
+  return svg_open(width, bottom) + body + "</svg>\n";
+}
 
 std::string heat_maps_svg(const std::vector<HeatMap>& maps) {
   double width = 0.0, height = 0.0;
