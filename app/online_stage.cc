@@ -11,9 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "app/placed_run.h"
 #include "app/train_run.h"
-#include "doppler/api/doppler.h"
+#include "doppler/api/placement_source.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/json_writer.h"
@@ -126,9 +125,9 @@ class OnlineFolder {
   static void write_placement(const std::string& path, const schedule::Placement& placement,
                               const char* method, const cost::Problem& problem,
                               const TrainRequest& request) {
-    schedule::PlacementFile file{
-        .origin = origin_of(problem, request.graphs.front(), request.machine),
-        .placement = placement};
+    api::ProblemSource source = request.machine;
+    source.graph = request.graphs.front();
+    schedule::PlacementFile file{.origin = api::origin_of(problem, source), .placement = placement};
     file.origin.method = method;
     file.origin.seed = request.plan.seed;
     write_file(path, schedule::write_placement_json(problem, file));
@@ -247,7 +246,8 @@ OnlineStart online_start(const TrainRequest& request, const cost::Problem& probl
   const OnlineFolder begun(request.folder);
   if (request.resume && begun.has_state()) {
     std::vector<std::string> warnings;
-    schedule::Placement placement = read_placement(begun.start_path(), problem, warnings, true);
+    schedule::Placement placement =
+        api::read_placement(begun.start_path(), problem, warnings, true);
     if (!request.start.empty() && !is_file(request.start)) {
       throw InputError(fmt::format("{}: is not there", request.start));
     }
@@ -273,13 +273,13 @@ OnlineStart online_start(const TrainRequest& request, const cost::Problem& probl
   std::vector<std::string> warnings;
   // A placement says so near its beginning.
   if (text.substr(0, 200).find("\"doppler.placement\"") != std::string::npos) {
-    schedule::Placement placement = read_placement(file, problem, warnings, true);
+    schedule::Placement placement = api::read_placement(file, problem, warnings, true);
     return {std::move(placement), *train::shipped_policy()};
   }
   policy::Policy policy = policy::read_policy_json(file, text);
   const std::string served = request.start + "/placement.json";
   schedule::Placement placement = folder && is_file(served)
-                                      ? read_placement(served, problem, warnings, true)
+                                      ? api::read_placement(served, problem, warnings, true)
                                       : sampled(problem, policy, request.plan.seed);
   return {std::move(placement), std::move(policy)};
 }

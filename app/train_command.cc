@@ -14,10 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "app/commands.h"
-#include "app/interrupt.h"
-#include "app/load.h"
 #include "app/online_stage.h"
+#include "app/requests.h"
+#include "app/subject.h"
 #include "app/terminal.h"
 #include "app/train_run.h"
 #include "doppler/base/error.h"
@@ -52,9 +51,10 @@ std::vector<Lesson> cross_lessons(const TrainRequest& request, ProgressLine& pro
     const std::size_t before = lessons.size();
     for (const std::string& spec : specs) {
       try {
-        MachineOptions machine = request.machine;
+        api::ProblemSource machine = request.machine;
+        machine.graph = graph;
         machine.devices = spec;
-        lessons.push_back({graph, spec, load_subject(graph, machine, progress).problem});
+        lessons.push_back({graph, spec, load_subject(machine, progress).problem});
       } catch (const InputError& error) {
         if (specs.size() == 1) throw;
         misfit = error;
@@ -76,7 +76,8 @@ std::vector<Lesson> listed_lessons(const TrainRequest& request, ProgressLine& pr
     std::string graph, devices, links, more;
     if (!(words >> graph) || graph.starts_with('#')) continue;
     words >> devices >> links >> more;
-    MachineOptions machine = request.machine;
+    api::ProblemSource machine = request.machine;
+    machine.graph = graph;
     machine.devices = devices;
     if (devices.empty() || !more.empty() ||
         (!links.empty() && links != "free" && links != "channel")) {
@@ -84,9 +85,9 @@ std::vector<Lesson> listed_lessons(const TrainRequest& request, ProgressLine& pr
                                    request.list, number));
     }
     if (!links.empty()) {
-      machine.problem.links = links == "free" ? cost::LinkMode::kFree : cost::LinkMode::kChannel;
+      machine.options.links = links == "free" ? cost::LinkMode::kFree : cost::LinkMode::kChannel;
     }
-    lessons.push_back({graph, devices, load_subject(graph, machine, progress).problem});
+    lessons.push_back({graph, devices, load_subject(machine, progress).problem});
   }
   return lessons;
 }
@@ -230,7 +231,7 @@ void go(const TrainRequest& request, std::vector<std::unique_ptr<TrainRun>>& run
 
 void run(const TrainRequest& given) {
   TrainRequest request = given;
-  const StopToken stop(catch_interrupts());
+  const StopToken stop = interrupts();
   ProgressLine progress("reading graphs");
   const std::vector<Lesson> lessons =
       request.list.empty() ? cross_lessons(request, progress) : listed_lessons(request, progress);

@@ -1,14 +1,17 @@
 // dopp train
 #include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <memory>
 #include <string_view>
 
 #include "app/command_line.h"
-#include "app/engine_option_kinds.h"
-#include "app/option_kinds.h"
+#include "app/option_groups.h"
+#include "app/requests.h"
+#include "doppler/base/error.h"
 
 namespace doppler::app {
 namespace {
@@ -193,7 +196,7 @@ void complete(TrainRequest& request) {
 
 }  // namespace
 
-void add_train_commands(CommandLine& line) {
+void add_train_command(CommandLine& line) {
   const auto request = std::make_shared<TrainRequest>();
   CLI::App* train = line.add(
       line.app(), "train", "Train the policies on graphs",
@@ -212,7 +215,7 @@ void add_train_commands(CommandLine& line) {
         }
         complete(*request);
         check_online(*request, *line.app().get_subcommand("train"));
-        return *request;
+        run(*request);
       });
   train::TrainingPlan& plan = request->plan;
   train->add_option("GRAPH", request->graphs, "Graph files")->expected(0, 10'000);
