@@ -1,4 +1,5 @@
-// The dopp command: parse, carry out, and turn errors into exit codes (docs/command.md).
+// The dopp command: it runs the command that was given and turns errors into exit codes
+// (docs/command.md).
 #include <fmt/format.h>
 
 #include <csignal>
@@ -7,8 +8,7 @@
 #include <new>
 #include <string>
 
-#include "app/commands.h"
-#include "app/options.h"
+#include "app/command_line.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
@@ -43,21 +43,31 @@ std::string advice(doppler::Hint hint) {
 
 int run_command(int argc, char** argv) {
   using namespace doppler::app;
-  const auto parsed = parse_command_line(argc, argv);
-  if (const Text* text = std::get_if<Text>(&parsed)) {
-    print(text->text);
-  } else {
-    std::visit([](const auto& request) { run(request); }, std::get<Request>(parsed));
-  }
+  CommandLine line;
+  add_graph_commands(line);
+  add_devices_commands(line);
+  add_methods_command(line);
+  add_place_command(line);
+  add_simulate_command(line);
+  add_compare_command(line);
+  add_run_command(line);
+  add_fidelity_command(line);
+  add_export_command(line);
+  add_train_command(line);
+  add_report_command(line);
+  add_look_commands(line);
+  add_reproduce_command(line);
+  line.run(argc, argv);
   return kDone;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A closed pipe shows as an error of write() instead.
+  // Writing to a closed pipe or beyond the largest size of a file then fails and says so, instead
+  // of ending the program.
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // then writing fails, and says so
+  std::signal(SIGXFSZ, SIG_IGN);
   const auto report = [](const std::string& message, int code) {
     doppler::app::print_error(message);
     return code;

@@ -1,31 +1,31 @@
 #include "app/option_kinds.h"
 
-#include <filesystem>
-#include <limits>
-#include <system_error>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "doppler/base/file.h"
-#include "doppler/base/parallel.h"
-#include "doppler/base/units.h"
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+#include <type_traits>
+
+#include "doppler/base/error.h"
 
 namespace doppler::app {
 namespace {
 
-// The largest thread count that is not taken for a slip of the keyboard.
-constexpr int kMaxThreads = 1024;
-constexpr std::uint64_t kLargestSeed = std::numeric_limits<std::uint64_t>::max();
+// Reads a number that fills the text and lies in [low, high].
+template <class Number>
+bool read_number(std::string_view text, Number low, Number high, Number& value) {
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end && value >= low && value <= high;
+}
 
-const std::map<std::string, schedule::Objective> kObjectives = {
-    {"nominal", schedule::Objective::kNominal},
-    {"robust", schedule::Objective::kRobust},
-    {"any-order", schedule::Objective::kAnyOrder}};
-const std::map<std::string, cost::LinkMode> kLinkModes = {{"free", cost::LinkMode::kFree},
-                                                          {"channel", cost::LinkMode::kChannel}};
-const std::map<std::string, schedule::Mode> kModes = {{"wc", schedule::Mode::kWorkConserving},
-                                                      {"sync", schedule::Mode::kSynchronous}};
-const std::map<std::string, schedule::Choice> kChoices = {{"priority", schedule::Choice::kPriority},
-                                                          {"fifo", schedule::Choice::kFifo},
-                                                          {"random", schedule::Choice::kRandom}};
+template <class Number>
+const char* whole() {
+  return std::is_integral_v<Number> ? "whole " : "";
+}
 
 bool same_file(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty() || (a == "-") != (b == "-")) return false;
@@ -36,29 +36,190 @@ bool same_file(const std::string& a, const std::string& b) {
   return a == b || place(a) == place(b) || std::filesystem::equivalent(a, b, error);
 }
 
+[[noreturn]] void refuse_replacing(const std::string& option, const std::string& path) {
+  throw ParameterError(fmt::format("{}: '{}' is read, and would be replaced", option, path));
+}
+
 }  // namespace
 
-CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
-                        const std::string& help) {
+Option& Option::required(bool value) {
+  option_->required(value);
+  return *this;
+}
+
+Option& Option::type_name(const std::string& type) {
+  option_->type_name(type);
+  return *this;
+}
+
+Option& Option::group(const std::string& name) {
+  option_->group(name);
+  return *this;
+}
+
+Option& Option::description(const std::string& help) {
+  option_->description(help);
+  return *this;
+}
+
+Option& Option::show_default() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option& Option::not_empty(const std::string& complaint) {
+  option_->check(
+      [complaint](const std::string& text) { return text.empty() ? complaint : std::string(); });
+  return *this;
+}
+
+Option& Option::one_of(const std::vector<std::string>& values) {
+  option_->check(CLI::IsMember(values));
+  return *this;
+}
+
+Option& Option::expected(int least, int most) {
+  option_->expected(least, most);
+  return *this;
+}
+
+Option& Option::excludes(const Option& other) {
+  option_->excludes(other.option_);
+  return *this;
+}
+
+Option find_option(CLI::App& app, const std::string& option) {
+  return Option(app.get_option(option));
+}
+
+void remove_option(CLI::App& app, const std::string& option) {
+  app.remove_option(app.get_option(option));
+}
+
+Option add_text(CLI::App& app, const std::string& option, std::string& value,
+                const std::string& help) {
+  return Option(app.add_option(option, value, help));
+}
+
+Option add_text(CLI::App& app, const std::string& option,
+                std::function<void(const std::string&)> take, const std::string& help,
+                const std::string& type) {
+  return Option(
+      app.add_option_function<std::string>(option, std::move(take), help)->type_name(type));
+}
+
+Option add_texts(CLI::App& app, const std::string& option, std::vector<std::string>& values,
+                 const std::string& help) {
+  return Option(app.add_option(option, values, help));
+}
+
+Option add_names(CLI::App& app, const std::string& option, std::vector<std::string>& names,
+                 const std::string& help, const std::string& type) {
+  return Option(app.add_option(option, names, help)
+                    ->delimiter(',')
+                    ->allow_extra_args(false)
+                    ->type_name(type + ",…"));
+}
+
+Option add_repeated(CLI::App& app, const std::string& option,
+                    std::function<void(const std::string&)> take, bool commas,
+                    const std::string& help, const std::string& type) {
+  CLI::Option* added = app.add_option_function<std::vector<std::string>>(
+      option,
+      [take = std::move(take)](const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) take(text);
+      },
+      help);
+  if (commas) added->delimiter(',');
+  return Option(added->allow_extra_args(false)->type_name(type));
+}
+
+Option add_flag(CLI::App& app, const std::string& option, bool& value, const std::string& help) {
+  return Option(app.add_flag(option, value, help));
+}
+
+Option add_flag(CLI::App& app, const std::string& option, std::function<void()> given,
+                const std::string& help) {
+  return Option(app.add_flag_callback(option, std::move(given), help));
+}
+
+template <class Number>
+Option add_number(CLI::App& app, const std::string& option, std::function<void(Number)> set,
+                  Number low, Number high, const std::string& help, const std::string& type) {
+  const auto take = [option, set = std::move(set), low, high](const std::string& text) {
+    Number value{};
+    if (!read_number(text, low, high, value)) {
+      throw ParameterError(fmt::format("{}: '{}' is not a {}number from {} to {}", option, text,
+                                       whole<Number>(), low, high));
+    }
+    set(value);
+  };
+  return add_text(app, option, take, help, type);
+}
+
+template Option add_number<int>(CLI::App&, const std::string&, std::function<void(int)>, int, int,
+                                const std::string&, const std::string&);
+template Option add_number<std::int64_t>(CLI::App&, const std::string&,
+                                         std::function<void(std::int64_t)>, std::int64_t,
+                                         std::int64_t, const std::string&, const std::string&);
+template Option add_number<std::uint64_t>(CLI::App&, const std::string&,
+                                          std::function<void(std::uint64_t)>, std::uint64_t,
+                                          std::uint64_t, const std::string&, const std::string&);
+template Option add_number<double>(CLI::App&, const std::string&, std::function<void(double)>,
+                                   double, double, const std::string&, const std::string&);
+
+template <class Number>
+Option add_assignments(CLI::App& app, const std::string& option,
+                       std::map<std::string, Number>& values, Number least, const std::string& form,
+                       const std::string& help, Number most) {
+  const auto take = [option, form, least, most, &values](const std::string& text) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    Number value = 0;
+    if (equals == 0 || equals == std::string::npos ||
+        !read_number(std::string_view(text).substr(equals + 1), least, most, value)) {
+      const bool bounded = most != std::numeric_limits<Number>::max();
+      throw ParameterError(fmt::format("{}: '{}' is not {} with a {}number from {}{}", option, text,
+                                       form, whole<Number>(), least,
+                                       bounded ? fmt::format(" to {}", most) : ""));
+    }
+    if (!values.emplace(name, value).second) {
+      throw ParameterError(fmt::format("{}: '{}' stands twice", option, name));
+    }
+  };
+  return add_repeated(app, option, take, true, help, form + ",…");
+}
+
+template Option add_assignments<std::int64_t>(CLI::App&, const std::string&,
+                                              std::map<std::string, std::int64_t>&, std::int64_t,
+                                              const std::string&, const std::string&, std::int64_t);
+template Option add_assignments<double>(CLI::App&, const std::string&,
+                                        std::map<std::string, double>&, double, const std::string&,
+                                        const std::string&, double);
+
+void refuse_choice(const std::string& option, const std::string& text,
+                   const std::vector<std::string>& known) {
+  throw ParameterError(
+      fmt::format("{}: unknown value '{}'; one of: {}", option, text, fmt::join(known, ", ")));
+}
+
+Option add_output(CLI::App& app, const std::string& option, std::string& path,
+                  const std::string& help) {
   // Where it may also stand without its name, people know it by its place.
   const std::string last = option.substr(option.rfind(',') + 1);
-  return app
-      .add_option_function<std::string>(
-          option,
-          [name = last.starts_with('-') ? option : last, &path](const std::string& text) {
-            if (text.empty()) {
-              throw ParameterError(fmt::format("{}: the name of the file is empty", name));
-            }
-            path = text;
-          },
-          help + " (-: standard output)")
-      ->type_name("FILE");
+  const auto take = [name = last.starts_with('-') ? option : last, &path](const std::string& text) {
+    if (text.empty()) {
+      throw ParameterError(fmt::format("{}: the name of the file is empty", name));
+    }
+    path = text;
+  };
+  return add_text(app, option, take, help + " (-: standard output)", "FILE");
 }
 
 void check_outputs(const std::vector<OutputFile>& outputs, bool json,
-                   std::vector<std::string> inputs, const MachineOptions& machine) {
-  inputs.insert(inputs.end(), {machine.devices, machine.costs_file});
-  for (const api::FileRules& rules : machine.rules_of_files) inputs.push_back(rules.file);
+                   std::vector<std::string> inputs, const api::ProblemSource& problem) {
+  inputs.insert(inputs.end(), {problem.graph, problem.devices, problem.costs});
+  for (const api::FileRules& rules : problem.rules_of_files) inputs.push_back(rules.file);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [option, path] = outputs[i];
     if (path.empty()) continue;
@@ -73,181 +234,15 @@ void check_outputs(const std::vector<OutputFile>& outputs, bool json,
                                        path == "-" ? "standard output" : path));
     }
     for (const std::string& input : inputs) {
-      if (path == "-" || !same_file(path, input)) continue;
-      throw ParameterError(fmt::format("{}: '{}' is read, and would be replaced", option, path));
+      if (path != "-" && same_file(path, input)) refuse_replacing(option, path);
     }
   }
 }
 
-CLI::Validator not_empty() {
-  return CLI::Validator(
-      [](const std::string& text) { return std::string(text.empty() ? "is empty" : ""); }, "");
-}
-
-void add_json(CLI::App& app, bool& json) {
-  app.add_flag("--json", json, "Print exactly one JSON object on standard output");
-}
-
-void add_seed(CLI::App& app, std::uint64_t& seed) {
-  add_number<std::uint64_t>(
-      app, "--seed", [&seed](std::uint64_t n) { seed = n; }, 0, kLargestSeed,
-      "Seed of everything random; equal seeds give equal results (default 1)", "N");
-}
-
-void add_unused_seed(CLI::App& app) {
-  add_number<std::uint64_t>(
-      app, "--seed", [](std::uint64_t) {}, 0, kLargestSeed,
-      "Accepted everywhere; nothing is random here", "N");
-}
-
-void add_load(CLI::App& app, formats::LoadOptions& load, const std::string& format) {
-  app.add_option_function<std::string>(
-         format,
-         [&load](const std::string& name) { load.format = formats::format_by_name(name).name; },
-         fmt::format("The graph's format, {} (default: by what the file holds)",
-                     formats::format_names()))
-      ->type_name("NAME");
-  load.import.dimension_setting = "--dim";
-  add_assignments<std::int64_t>(app, "--dim", load.import.dimensions, 1, "NAME=SIZE",
-                                "Sizes of dimensions that the graph leaves open",
-                                std::int64_t{1} << 40);
-}
-
-void add_machine(CLI::App& app, MachineOptions& machine) {
-  add_load(app, machine.load);
-  app.add_option("--devices", machine.devices, kMachineHelp)
-      ->check(not_empty())
-      ->type_name("SPEC")
-      ->required();
-  app.add_option_function<std::string>(
-         "--costs",
-         [&machine](const std::string& text) {
-           if (text == "given") {
-             machine.problem.costs = cost::CostSource::kGiven;
-           } else if (text == "roofline") {
-             machine.problem.costs = cost::CostSource::kRoofline;
-           } else if (text.empty()) {
-             throw ParameterError("--costs: the name of the file is empty");
-           } else {
-             machine.costs_file = text;
-           }
-         },
-         "Source of times: one of the two, or a file of `run --profile` (default: given for "
-         "uniform:N, else all)")
-      ->type_name("given|roofline|FILE");
-  add_choice<cost::LinkMode>(
-      app, "--links", kLinkModes, [&machine](cost::LinkMode mode) { machine.problem.links = mode; },
-      "Do transfers share channels? (default: not for uniform:N)", "free|channel");
-  add_constraints(app, machine);
-}
-
-void add_known_machine(CLI::App& app, MachineOptions& machine) {
-  add_machine(app, machine);
-  app.get_option("--devices")
-      ->required(false)
-      ->description(std::string(kDevicesHelp) + " (default: those of the placement)");
-}
-
-void add_constraints(CLI::App& app, MachineOptions& machine) {
-  constexpr const char* kGroup = "Constraints (patterns: * ? [a-z])";
-  // "PATTERN=DEVICE"; names of nodes may hold '=' and ','.
-  const auto add = [&](const std::string& option, const std::string& form, const std::string& help,
-                       std::function<void(const std::string&, const std::string&)> take) {
-    app.add_option_function<std::vector<std::string>>(
-           option,
-           [option, form, take = std::move(take)](const std::vector<std::string>& texts) {
-             for (const std::string& text : texts) {
-               const std::size_t equals = text.rfind('=');
-               if (equals == std::string::npos || equals == 0 || equals + 1 == text.size()) {
-                 throw ParameterError(fmt::format("{}: '{}' is not {}", option, text, form));
-               }
-               take(text.substr(0, equals), text.substr(equals + 1));
-             }
-           },
-           help)
-        ->allow_extra_args(false)
-        ->type_name(form)
-        ->group(kGroup);
-  };
-  cost::ConstraintRules& rules = machine.rules;
-  add("--pin", "NODES=DEVICE", "Nodes run on this device, or one of those that the pattern fits",
-      [&rules](const std::string& nodes, const std::string& devices) {
-        rules.pins.push_back({nodes, devices});
-      });
-  add("--forbid", "NODES=DEVICE", "Nodes do not run there",
-      [&rules](const std::string& nodes, const std::string& devices) {
-        rules.forbids.push_back({nodes, devices});
-      });
-  app.add_option_function<std::vector<std::string>>(
-         "--colocate",
-         [&rules](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) rules.colocate.push_back({text});
-         },
-         "Nodes share one device")
-      ->allow_extra_args(false)
-      ->type_name("NODES")
-      ->group(kGroup);
-  add("--memory", "DEVICE=BYTES", "Capacity instead of the device's own, as 16GB or 16GiB",
-      [&rules](const std::string& devices, const std::string& bytes) {
-        const auto parsed = parse_bytes(bytes);
-        if (!parsed) {
-          throw ParameterError(fmt::format(
-              "--memory: '{}' is no number of bytes (such as 4096, 16GB or 1.5GiB)", bytes));
-        }
-        rules.memory.push_back({devices, *parsed});
-      });
-  app.add_option_function<std::vector<std::string>>(
-         "--constraints",
-         [&machine](const std::vector<std::string>& files) {
-           for (const std::string& file : files) {
-             machine.rules_of_files.push_back(
-                 {file, cost::read_constraint_rules_json(file, read_file(file))});
-           }
-         },
-         "A file with more of them")
-      ->allow_extra_args(false)
-      ->check(not_empty())
-      ->type_name("FILE")
-      ->group(kGroup);
-}
-
-void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice) {
-  add_choice<schedule::Mode>(
-      app, "--mode", kModes, [&mode](schedule::Mode m) { mode = m; },
-      "Work-conserving or level by level (default wc)", "wc|sync");
-  add_choice<schedule::Choice>(
-      app, "--choice", kChoices, [&choice](schedule::Choice c) { choice = c; },
-      "Which ready node goes first (default priority)", "priority|fifo|random");
-}
-
-void add_threads(CLI::App& app, int& threads) {
-  threads = default_thread_count();
-  add_number<int>(
-      app, "--threads", [&threads](int n) { threads = n; }, 1, kMaxThreads,
-      fmt::format("Threads to use (default: all, here {})", threads), "N");
-}
-
-void add_objective(CLI::App& app, schedule::Objective& objective) {
-  add_choice<schedule::Objective>(
-      app, "--objective", kObjectives, [&objective](schedule::Objective o) { objective = o; },
-      "What is minimised (default nominal)", "nominal|robust|any-order");
-}
-
-void add_search(CLI::App& app, SearchOptions& search) {
-  add_number<double>(
-      app, "--budget", [&search](double s) { search.budget_seconds = s; }, 1e-3, 1e7,
-      "Time for methods that search (default 5)", "SECONDS");
-  add_number<std::uint64_t>(
-      app, "--evaluations", [&search](std::uint64_t n) { search.max_evaluations = n; }, 1,
-      kMaxEvaluations, "Simulated runs instead: same bits on any number of threads", "N");
-  add_objective(app, search.objective);
-  add_seed(app, search.seed);
-  add_threads(app, search.threads);
-}
-
-void check_budgets(const SearchOptions& search) {
-  if (search.budget_seconds && search.max_evaluations) {
-    throw ParameterError("give --budget or --evaluations, not both");
+void check_not_read(const std::string& output, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code missing;
+    if (std::filesystem::equivalent(output, input, missing)) refuse_replacing("--output", output);
   }
 }
 

@@ -1,11 +1,10 @@
-// Options that several commands share, and kinds of options. Knows CLI11, which is slow to compile:
-// for the files of options only.
+// Kinds of options: texts, lists, flags, numbers, choices, assignments and files to write. They
+// refuse bad values with a ParameterError that names the option.
+//
+// Values that are given by reference must live until the command has run; commands keep them in a
+// request that their run function owns.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
-#include <charconv>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -15,135 +14,123 @@
 #include <utility>
 #include <vector>
 
-#include "app/requests.h"
-#include "doppler/base/error.h"
+#include "doppler/api/doppler.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace doppler::app {
 
-inline constexpr const char* kDevicesHelp =
-    "Preset (4xA100, 2n4xA100, 2xA100+2xT4, …), uniform:N or a file";
-inline constexpr const char* kMachineHelp =
-    "Preset (4xA100, 2n4xA100, 2xA100+2xT4, …), uniform:N, a topology's file, or `file`: those "
-    "that "
-    "the graph brings";
-// More than these are taken for a slip of the keyboard.
-inline constexpr int kMaxRuns = 1'000'000;
-inline constexpr std::uint64_t kMaxEvaluations = std::uint64_t{1} << 53;
+// An option that was declared: a handle to say more about it. Copies mean the same option.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
 
-template <class Value>
-Value look_up(const std::map<std::string, Value>& names, const std::string& option,
-              const std::string& text) {
-  if (const auto found = names.find(text); found != names.end()) return found->second;
-  std::string known;
-  for (const auto& [name, value] : names) known += (known.empty() ? "" : ", ") + name;
-  throw ParameterError(fmt::format("{}: unknown value '{}'; one of: {}", option, text, known));
-}
+  Option& required(bool value = true);
+  // Sets what the help shows in place of the value.
+  Option& type_name(const std::string& type);
+  // Sets the heading of the help text that the option stands under.
+  Option& group(const std::string& name);
+  Option& description(const std::string& help);
+  // Shows the present value as the default.
+  Option& show_default();
+  // Refuses an empty value with this complaint: an unset variable of a shell must not pass for an
+  // option that was not given.
+  Option& not_empty(const std::string& complaint = "is empty");
+  // Refuses values other than these.
+  Option& one_of(const std::vector<std::string>& values);
+  // Sets how many values a list may have.
+  Option& expected(int least, int most);
+  // Refuses a command line that has both options.
+  Option& excludes(const Option& other);
 
-// An option that takes one of a few names.
-template <class Value>
-CLI::Option* add_choice(CLI::App& app, const std::string& option,
-                        const std::map<std::string, Value>& names, std::function<void(Value)> set,
-                        const std::string& help, const std::string& values) {
-  return app
-      .add_option_function<std::string>(
-          option,
-          [option, &names, set = std::move(set)](const std::string& text) {
-            set(look_up(names, option, text));
-          },
-          help)
-      ->type_name(values);
-}
+ private:
+  CLI::Option* option_;
+};
+
+// Returns the option of that name, and removes it. Both fail where the command has none.
+Option find_option(CLI::App& app, const std::string& option);
+void remove_option(CLI::App& app, const std::string& option);
+
+// A text is kept, or given to a function that may throw ParameterError.
+Option add_text(CLI::App& app, const std::string& option, std::string& value,
+                const std::string& help);
+Option add_text(CLI::App& app, const std::string& option,
+                std::function<void(const std::string&)> take, const std::string& help,
+                const std::string& type);
+// Several texts, separated by spaces.
+Option add_texts(CLI::App& app, const std::string& option, std::vector<std::string>& values,
+                 const std::string& help);
+// Several names in one value, separated by commas; the option may be given more than once.
+Option add_names(CLI::App& app, const std::string& option, std::vector<std::string>& names,
+                 const std::string& help, const std::string& type);
+// A text each time that the option is given; where `commas`, several in one value, too.
+Option add_repeated(CLI::App& app, const std::string& option,
+                    std::function<void(const std::string&)> take, bool commas,
+                    const std::string& help, const std::string& type);
+
+Option add_flag(CLI::App& app, const std::string& option, bool& value, const std::string& help);
+Option add_flag(CLI::App& app, const std::string& option, std::function<void()> given,
+                const std::string& help);
 
 // A number that must lie in [low, high], written in full; anything else is refused, NaN too.
+// `Number` is int, std::int64_t, std::uint64_t or double.
 template <class Number>
-CLI::Option* add_number(CLI::App& app, const std::string& option, std::function<void(Number)> set,
-                        Number low, Number high, const std::string& help, const std::string& type) {
-  return app
-      .add_option_function<std::string>(
-          option,
-          [option, set = std::move(set), low, high](const std::string& text) {
-            Number value{};
-            const char* end = text.data() + text.size();
-            const auto parsed = std::from_chars(text.data(), end, value);
-            if (parsed.ec != std::errc() || parsed.ptr != end || !(value >= low && value <= high)) {
-              throw ParameterError(fmt::format("{}: '{}' is not a {}number from {} to {}", option,
-                                               text, std::is_integral_v<Number> ? "whole " : "",
-                                               low, high));
-            }
-            set(value);
-          },
-          help)
-      ->type_name(type);
+Option add_number(CLI::App& app, const std::string& option, std::function<void(Number)> set,
+                  Number low, Number high, const std::string& help, const std::string& type);
+
+// The same for a variable, or an optional one, that is to have the number.
+template <class Number, class Target>
+requires std::is_assignable_v<Target&, Number> Option
+add_number(CLI::App& app, const std::string& option, Target& target, Number low, Number high,
+           const std::string& help, const std::string& type) {
+  return add_number<Number>(
+      app, option, std::function<void(Number)>([&target](Number value) { target = value; }), low,
+      high, help, type);
 }
 
-// "a=2,b=4" into a map; the option may be given more than once. From `least` to `most`.
+// Assignments "a=2,b=4" to numbers in [least, most]; the option may be given more than once.
+// `Number` is std::int64_t or double.
 template <class Number>
-CLI::Option* add_assignments(CLI::App& app, const std::string& option,
-                             std::map<std::string, Number>& values, Number least,
-                             const std::string& form, const std::string& help,
-                             Number most = std::numeric_limits<Number>::max()) {
-  return app
-      .add_option_function<std::vector<std::string>>(
-          option,
-          [option, form, least, most, &values](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) {
-              const std::size_t equals = text.find('=');
-              Number value = 0;
-              const char* end = text.data() + text.size();
-              const char* begin = equals == std::string::npos ? end : text.data() + equals + 1;
-              const auto parsed = std::from_chars(begin, end, value);
-              if (equals == 0 || parsed.ec != std::errc() || parsed.ptr != end ||
-                  !(value >= least && value <= most)) {
-                const bool bounded = most != std::numeric_limits<Number>::max();
-                throw ParameterError(fmt::format("{}: '{}' is not {} with a {}number from {}{}",
-                                                 option, text, form,
-                                                 std::is_integral_v<Number> ? "whole " : "", least,
-                                                 bounded ? fmt::format(" to {}", most) : ""));
-              }
-              if (!values.emplace(text.substr(0, equals), value).second) {
-                throw ParameterError(
-                    fmt::format("{}: '{}' stands twice", option, text.substr(0, equals)));
-              }
-            }
-          },
-          help)
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name(form + ",…");
+Option add_assignments(CLI::App& app, const std::string& option,
+                       std::map<std::string, Number>& values, Number least, const std::string& form,
+                       const std::string& help, Number most = std::numeric_limits<Number>::max());
+
+// Throws the ParameterError for a value that is none of the names.
+[[noreturn]] void refuse_choice(const std::string& option, const std::string& text,
+                                const std::vector<std::string>& known);
+
+// One of a few names; `names` must outlive the command line.
+template <class Value>
+Option add_choice(CLI::App& app, const std::string& option,
+                  const std::map<std::string, Value>& names, std::function<void(Value)> set,
+                  const std::string& help, const std::string& values) {
+  const auto take = [option, &names, set = std::move(set)](const std::string& text) {
+    if (const auto found = names.find(text); found != names.end()) return set(found->second);
+    std::vector<std::string> known;
+    for (const auto& [name, value] : names) known.push_back(name);
+    refuse_choice(option, text, known);
+  };
+  return add_text(app, option, take, help, values);
 }
 
 // A file to write; `help` starts with a verb.
-CLI::Option* add_output(CLI::App& app, const std::string& option, std::string& path,
-                        const std::string& help);
-// A file that a command is to write, by the name of its option; empty: none.
+Option add_output(CLI::App& app, const std::string& option, std::string& path,
+                  const std::string& help);
+
+// A file that a command is to write, by the name of its option. An empty path means none.
 struct OutputFile {
   std::string option;
   std::string path;
 };
-// Throws ParameterError where two outputs, of which --json is one, go to the same place, or one
-// would replace a file that is read; a machine may come from files.
+// Throws ParameterError where two outputs, of which --json is one, go to the same place, or where
+// one would replace a file that is read, be it one of `inputs` or of the problem.
 void check_outputs(const std::vector<OutputFile>& outputs, bool json,
-                   std::vector<std::string> inputs = {}, const MachineOptions& machine = {});
-
-// An unset variable of a shell must not pass for an option that was not given.
-CLI::Validator not_empty();
-void add_json(CLI::App& app, bool& json);
-void add_seed(CLI::App& app, std::uint64_t& seed);
-// Every command takes a seed, so that scripts can pass it everywhere; here it changes nothing.
-void add_unused_seed(CLI::App& app);
-void add_threads(CLI::App& app, int& threads);
-// How a graph's file is read; `format` is the option that names its format.
-void add_load(CLI::App& app, formats::LoadOptions& load, const std::string& format = "--format");
-// --pin, --forbid, --colocate, --memory and --constraints.
-void add_constraints(CLI::App& app, MachineOptions& machine);
-// All that makes a problem of a graph, the two above included.
-void add_machine(CLI::App& app, MachineOptions& machine);
-// The same where a placement file names the devices.
-void add_known_machine(CLI::App& app, MachineOptions& machine);
-// How a run proceeds.
-void add_rules(CLI::App& app, schedule::Mode& mode, schedule::Choice& choice);
-void add_objective(CLI::App& app, schedule::Objective& objective);
-void add_search(CLI::App& app, SearchOptions& search);
-void check_budgets(const SearchOptions& search);
+                   std::vector<std::string> inputs = {}, const api::ProblemSource& problem = {});
+// Throws ParameterError where --output is one of these files, of which the options alone could not
+// know.
+void check_not_read(const std::string& output, const std::vector<std::string>& inputs);
 
 }  // namespace doppler::app

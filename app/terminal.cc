@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <utility>
 
@@ -17,13 +18,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// To standard error, where nothing can be done about a failure.
+// Writes to standard error, where nothing can be done about a failure.
 void write_quietly(std::string_view text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-// No sequence that a terminal would obey, whatever names the text quotes: control characters, also
-// those from U+0080 to U+009F, of two bytes each.
+// Returns the text without sequences that a terminal would obey, whatever names it quotes: control
+// characters, also those from U+0080 to U+009F, which have two bytes, become question marks.
 std::string harmless(std::string_view text, bool keep_lines) {
   std::string result(text);
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -46,9 +47,16 @@ void write_line(std::string_view kind, std::string_view message) {
 constexpr std::string_view kClearLine = "\r\x1b[K";
 constexpr std::size_t kLineWidth = 79;  // a narrower terminal wraps, a wider one wastes nothing
 
-}  // namespace
+// A signal handler can reach nothing but a global.
+std::atomic<bool> interrupted{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler needs a lock-free flag");
 
-namespace {
+// Leaves the second signal, whichever of the two it is, to end the program.
+extern "C" void on_signal(int) {
+  interrupted.store(true, std::memory_order_relaxed);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
 
 void write_out(std::string_view text) {
   if (!write_all(STDOUT_FILENO, text) && errno != EPIPE) {
@@ -94,6 +102,10 @@ void print_warning(std::string_view message) {
   write_line("warning", message);
 }
 
+void print_warnings(const std::vector<std::string>& messages) {
+  for (const std::string& message : messages) print_warning(message);
+}
+
 ProgressLine::ProgressLine(std::string text) : text_(std::move(text)) {
   if (::isatty(STDERR_FILENO) == 1) drawer_ = std::thread([this] { draw(); });
 }
@@ -132,6 +144,16 @@ void ProgressLine::draw() {
     changed_.wait_for(lock, 200ms, [this] { return done_; });
   }
   write_quietly(kClearLine);
+}
+
+StopToken interrupts() {
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return StopToken(&interrupted);
 }
 
 }  // namespace doppler::app

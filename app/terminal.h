@@ -1,4 +1,5 @@
-// Standard output and the progress line on standard error.
+// What the command shares with its terminal: standard output, messages and the progress line on
+// standard error, and Ctrl-C.
 #pragma once
 
 #include <condition_variable>
@@ -8,29 +9,33 @@
 #include <thread>
 #include <vector>
 
+#include "doppler/base/stop.h"
+
 namespace doppler::app {
 
 // Writes to standard output. A reader that has gone away (a closed pipe) is not an error; anything
 // else that goes wrong throws SystemError.
 void print(std::string_view text);
-// The same where standard output holds a file: to standard error.
+// Writes to standard error instead, for text that goes with a file on standard output.
 void print_beside(std::string_view text);
 
-// As the name of a file to write.
+// The name of a file to write that means standard output.
 inline constexpr std::string_view kStandardOutput = "-";
-// Throws SystemError where write_output() surely could not write there; empty: there is no file.
+// Throws SystemError where write_output() surely could not write there. An empty path passes: there
+// is no file.
 void check_output(const std::string& path);
 // Writes a file whole or not at all, or to standard output where that is its name.
 void write_output(const std::string& path, std::string_view text);
 
-// One line on standard error: "dopp: error: …", "dopp: warning: …".
+// Write one line to standard error: "dopp: error: …", "dopp: warning: …".
 void print_error(std::string_view message);
-// The same with the lines of source that belong to it.
-void print_source_error(std::string_view message);
 void print_warning(std::string_view message);
+void print_warnings(const std::vector<std::string>& messages);
+// Writes an error together with the lines of source that belong to it.
+void print_source_error(std::string_view message);
 
-// While it lives, a line on standard error that says what is going on, where that is a terminal and
-// once a second has passed. say() may be called from any thread.
+// A line on standard error that says what is going on. It appears once a second has passed, where
+// standard error is a terminal, and goes with the object. say() may be called from any thread.
 class ProgressLine {
  public:
   explicit ProgressLine(std::string text);
@@ -39,9 +44,9 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void say(std::string text);
-  // "dopp: note: …" for each, above the line. What a reader dropped or guessed.
+  // Writes "dopp: note: …" for each above the line: what a reader dropped or guessed.
   void print_notes(const std::vector<std::string>& notes);
-  // Clears the line for good; call it before printing anything else.
+  // Removes the line for good; call it before printing anything else.
   void finish();
 
  private:
@@ -53,5 +58,9 @@ class ProgressLine {
   bool done_ = false;
   std::thread drawer_;  // not started where standard error is no terminal
 };
+
+// Catches Ctrl-C (SIGINT) and SIGTERM from now on: the first of them asks the work to stop and keep
+// its best result, the second ends the program.
+StopToken interrupts();
 
 }  // namespace doppler::app

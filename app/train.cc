@@ -16,11 +16,9 @@
 #include <vector>
 
 #include "app/command_line.h"
-#include "app/engine_option_kinds.h"
-#include "app/interrupt.h"
-#include "app/load.h"
+#include "app/option_groups.h"
 #include "app/option_kinds.h"
-#include "app/placed_run.h"
+#include "app/subject.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
@@ -38,8 +36,8 @@ constexpr std::uint64_t kMaxEpisodes = 1'000'000'000;
 
 struct TrainRequest {
   std::vector<std::string> graphs;
-  MachineOptions machine;
-  std::string list;  // a file of graphs and devices instead of the two; empty: none
+  api::ProblemSource machine;  // without a graph
+  std::string list;            // a file of graphs and devices instead of the two; empty: none
   train::SessionSettings session = {.service = {.machine = {.backend = ""}}};  // no engine yet
   bool paper = false;  // the paper's recipe, but for what is given below
   std::optional<std::size_t> width, rounds, batch;
@@ -141,15 +139,13 @@ void complete_plan(TrainRequest& request) {
   if (!request.paper) plan.imitation_rates = plan.rates;
 }
 
-// Throws ParameterError where options do not go together; `train` says which were given.
-void check_request(const TrainRequest& request, const CLI::App& train) {
+// Throws ParameterError where options do not go together; `line` says which were given.
+void check_request(const TrainRequest& request, const CommandLine& line) {
   const train::SessionSettings& session = request.session;
   const bool trains = request.has(Stage::kImitation) || request.has(Stage::kSimulation);
   const auto refuse = [&](const std::vector<const char*>& options, const char* why) {
     for (const char* option : options) {
-      if (train.get_option(option)->count() > 0) {
-        throw ParameterError(fmt::format("{} {}", option, why));
-      }
+      if (line.was_given(option)) throw ParameterError(fmt::format("{} {}", option, why));
     }
   };
   if (session.folder.empty()) throw ParameterError("--output: which folder?");
@@ -190,11 +186,9 @@ void check_request(const TrainRequest& request, const CLI::App& train) {
 
 // --- The training ---
 
-train::TrainingProblem load_training_problem(const std::string& graph,
-                                             const MachineOptions& machine,
-                                             ProgressLine& progress) {
-  auto problem = load_subject(graph, machine, progress).problem;
-  return {problem, origin_of(*problem, graph, machine)};
+train::TrainingProblem load_training_problem(api::ProblemSource source, ProgressLine& progress) {
+  auto problem = load_subject(source, progress).problem;
+  return {problem, api::origin_of(*problem, source)};
 }
 
 // Returns every graph on all devices that it can run on.
@@ -207,9 +201,10 @@ std::vector<train::TrainingProblem> crossed_problems(const TrainRequest& request
     const std::size_t before = problems.size();
     for (const std::string& spec : specs) {
       try {
-        MachineOptions machine = request.machine;
-        machine.devices = spec;
-        problems.push_back(load_training_problem(graph, machine, progress));
+        api::ProblemSource source = request.machine;
+        source.graph = graph;
+        source.devices = spec;
+        problems.push_back(load_training_problem(std::move(source), progress));
       } catch (const InputError& error) {
         if (specs.size() == 1) throw;
         misfit = error;
@@ -232,17 +227,18 @@ std::vector<train::TrainingProblem> listed_problems(const TrainRequest& request,
     std::string graph, devices, links, more;
     if (!(words >> graph) || graph.starts_with('#')) continue;
     words >> devices >> links >> more;
-    MachineOptions machine = request.machine;
-    machine.devices = devices;
+    api::ProblemSource source = request.machine;
+    source.graph = graph;
+    source.devices = devices;
     if (devices.empty() || !more.empty() ||
         (!links.empty() && links != "free" && links != "channel")) {
       throw InputError(fmt::format("{}:{}: a line has a graph, devices and perhaps free or channel",
                                    request.list, number));
     }
     if (!links.empty()) {
-      machine.problem.links = links == "free" ? cost::LinkMode::kFree : cost::LinkMode::kChannel;
+      source.options.links = links == "free" ? cost::LinkMode::kFree : cost::LinkMode::kChannel;
     }
-    problems.push_back(load_training_problem(graph, machine, progress));
+    problems.push_back(load_training_problem(std::move(source), progress));
   }
   return problems;
 }
@@ -290,7 +286,7 @@ std::string progress_text(const train::SessionProgress& at, bool several_seeds,
 void run_train(const TrainRequest& request) {
   train::SessionSettings session = request.session;
   session.names = {request.graphs, request.machine.devices, request.list};
-  session.stop = StopToken(catch_interrupts());
+  session.stop = interrupts();
   ProgressLine progress("reading graphs");
   const std::vector<train::TrainingProblem> problems = request.list.empty()
                                                            ? crossed_problems(request, progress)
@@ -327,18 +323,10 @@ void run_train(const TrainRequest& request) {
 void add_service_options(CLI::App& train, train::ServiceSettings& service) {
   add_engine(train, service.machine);
   add_deviation(train, service.machine.deviation);
-  train
-      .add_option_function<std::vector<std::string>>(
-          "--slow-later",
-          [&service](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) {
-              service.machine.later.push_back(read_slowdown(text));
-            }
-          },
-          "Virtual clock: from that run on a device takes X times as long")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->type_name("DEVICE=X@RUN,…");
+  add_repeated(
+      train, "--slow-later",
+      [&service](const std::string& text) { service.machine.later.push_back(read_slowdown(text)); },
+      true, "Virtual clock: from that run on a device takes X times as long", "DEVICE=X@RUN,…");
   add_number<std::uint64_t>(
       train, "--runs", [&service](std::uint64_t n) { service.runs = n; }, 1,
       static_cast<std::uint64_t>(kMaxRuns), "Runs of stage real (default 2000)", "N");
@@ -350,22 +338,21 @@ void add_service_options(CLI::App& train, train::ServiceSettings& service) {
       10.0,
       "Stage real: what is predicted to be slower by more than this is not tried (default 0.1)",
       "SHARE");
-  train
-      .add_option_function<std::string>(
-          "--candidates",
-          [&service](const std::string& text) { read_candidates(text, service.learner); },
-          "Stage real: where placements to try come from: search, policy, traffic, moves (default: "
-          "all)")
-      ->type_name("A,B");
-  train.add_flag("--recalibrate", service.recalibrate,
-                 "After stage real, repeat stage sim with the costs that it learnt");
+  add_text(
+      train, "--candidates",
+      [&service](const std::string& text) { read_candidates(text, service.learner); },
+      "Stage real: where placements to try come from: search, policy, traffic, moves (default: "
+      "all)",
+      "A,B");
+  add_flag(train, "--recalibrate", service.recalibrate,
+           "After stage real, repeat stage sim with the costs that it learnt");
 }
 
 }  // namespace
 
 void add_train_command(CommandLine& line) {
   const auto request = std::make_shared<TrainRequest>();
-  CLI::App* train = line.add(
+  CLI::App& train = *line.add(
       line.app(), "train", "Train the policies on graphs",
       "  dopp train graph.json --devices 4xA100 --episodes 20000 -o run\n"
       "  dopp train a.json b.json --devices 4xP100,8xV100 --stages imitation,sim -o run\n"
@@ -381,113 +368,98 @@ void add_train_command(CommandLine& line) {
           throw ParameterError("say either GRAPH and --devices or --list FILE");
         }
         complete_plan(*request);
-        check_request(*request, *line.app().get_subcommand("train"));
-        return Action{[request] { run_train(*request); }};
+        check_request(*request, line);
+        run_train(*request);
       });
   train::SessionSettings& session = request->session;
   train::TrainingPlan& plan = session.plan;
-  train->add_option("GRAPH", request->graphs, "Graph files")->expected(0, 10'000);
-  add_machine(*train, request->machine);
-  train->get_option("--devices")->required(false);
-  train
-      ->add_option("--list", request->list,
-                   "Problems to train on, instead of GRAPH and --devices: a line for each with a "
-                   "graph, devices and free or channel links")
-      ->type_name("FILE");
-  train->add_option("-o,--output", session.folder, "Folder of the training")
-      ->type_name("FOLDER")
-      ->required();
-  train->add_flag("--resume", session.resume, "Go on with the training in that folder");
-  train
-      ->add_option_function<std::string>(
-          "--stages", [&session](const std::string& text) { read_stages(text, session.stages); },
-          "imitation, sim, real, or several of them (default: sim)")
-      ->type_name("A,B");
+  add_texts(train, "GRAPH", request->graphs, "Graph files").expected(0, 10'000);
+  add_machine(train, request->machine);
+  find_option(train, "--devices").required(false);
+  add_text(train, "--list", request->list,
+           "Problems to train on, instead of GRAPH and --devices: a line for each with a graph, "
+           "devices and free or channel links")
+      .type_name("FILE");
+  add_text(train, "-o,--output", session.folder, "Folder of the training")
+      .type_name("FOLDER")
+      .required();
+  add_flag(train, "--resume", session.resume, "Go on with the training in that folder");
+  add_text(
+      train, "--stages", [&session](const std::string& text) { read_stages(text, session.stages); },
+      "imitation, sim, real, or several of them (default: sim)", "A,B");
   add_number<std::uint64_t>(
-      *train, "--episodes", [&plan](std::uint64_t n) { plan.episodes = n; }, 1, kMaxEpisodes,
+      train, "--episodes", [&plan](std::uint64_t n) { plan.episodes = n; }, 1, kMaxEpisodes,
       "Episodes of stage sim (default 20000)", "N");
   add_number<std::uint64_t>(
-      *train, "--imitation-episodes", [&plan](std::uint64_t n) { plan.imitation_episodes = n; }, 1,
+      train, "--imitation-episodes", [&plan](std::uint64_t n) { plan.imitation_episodes = n; }, 1,
       kMaxEpisodes, "Episodes of stage imitation (default 2000)", "N");
-  train
-      ->add_option_function<std::string>(
-          "--recipe",
-          [request](const std::string& name) {
-            if (name != "ours" && name != "paper") {
-              throw ParameterError(fmt::format("--recipe: '{}' is not ours or paper", name));
-            }
-            request->paper = name == "paper";
-          },
-          "How episodes teach, and the defaults of all numbers: ours, or as published "
-          "(docs/learning.md)")
-      ->type_name("ours|paper");
-  train->add_option("--teacher", plan.teacher, "The method that is imitated")
-      ->type_name("METHOD")
-      ->capture_default_str();
-  train
-      ->add_option_function<std::string>(
-          "--model",
-          [request](const std::string& name) { request->model = policy::architecture_named(name); },
-          fmt::format("{} (default dual)", fmt::join(policy::architecture_names(), ", ")))
-      ->type_name("NAME");
-  train
-      ->add_option_function<std::string>(
-          "--priorities",
-          [&session](const std::string& name) {
-            session.priorities = policy::priorities_named(name);
-          },
-          "Of placements: sel, the order of the episode, or b-level (default sel)")
-      ->type_name("sel|b-level");
-  train
-      ->add_option(
-          "--start", session.start,
-          "Policy or training to begin with (default: random numbers); stage real begins with a "
-          "placement, too (default: the policy that ships)")
-      ->type_name("FILE");
+  add_text(
+      train, "--recipe",
+      [request](const std::string& name) {
+        if (name != "ours" && name != "paper") {
+          throw ParameterError(fmt::format("--recipe: '{}' is not ours or paper", name));
+        }
+        request->paper = name == "paper";
+      },
+      "How episodes teach, and the defaults of all numbers: ours, or as published "
+      "(docs/learning.md)",
+      "ours|paper");
+  add_text(train, "--teacher", plan.teacher, "The method that is imitated")
+      .type_name("METHOD")
+      .show_default();
+  add_text(
+      train, "--model",
+      [request](const std::string& name) { request->model = policy::architecture_named(name); },
+      fmt::format("{} (default dual)", fmt::join(policy::architecture_names(), ", ")), "NAME");
+  add_text(
+      train, "--priorities",
+      [&session](const std::string& name) { session.priorities = policy::priorities_named(name); },
+      "Of placements: sel, the order of the episode, or b-level (default sel)", "sel|b-level");
+  add_text(train, "--start", session.start,
+           "Policy or training to begin with (default: random numbers); stage real begins with a "
+           "placement, too (default: the policy that ships)")
+      .type_name("FILE");
   add_number<std::uint64_t>(
-      *train, "--width", [request](std::uint64_t n) { request->width = n; }, 1, policy::kWidest,
+      train, "--width", [request](std::uint64_t n) { request->width = n; }, 1, policy::kWidest,
       "Of embeddings and hidden layers (default 32)", "N");
   add_number<std::uint64_t>(
-      *train, "--message-rounds", [request](std::uint64_t n) { request->rounds = n; }, 0, 16,
+      train, "--message-rounds", [request](std::uint64_t n) { request->rounds = n; }, 0, 16,
       "Rounds of message passing (default 3)", "N");
-  train
-      ->add_option_function<std::vector<std::string>>(
-          "--without",
-          [request](const std::vector<std::string>& names) {
-            request->without = policy::feature_set(names);
-          },
-          "Features of choices to leave out, to find out what they are worth (docs/learning.md)")
-      ->type_name("NAME,…")
-      ->delimiter(',');
-  train
-      ->add_option_function<std::string>(
-          "--prior",
-          [request](const std::string& name) { request->prior = policy::prior_named(name); },
-          "What policies prefer before they have learnt: as a list scheduler that keeps siblings "
-          "together, or none (default list; --recipe paper: none)")
-      ->type_name("list|none");
+  add_repeated(
+      train, "--without",
+      [request](const std::string& name) {
+        request->without |= policy::feature_set(std::vector<std::string>{name});
+      },
+      true, "Features of choices to leave out, to find out what they are worth (docs/learning.md)",
+      "NAME,…");
+  add_text(
+      train, "--prior",
+      [request](const std::string& name) { request->prior = policy::prior_named(name); },
+      "What policies prefer before they have learnt: as a list scheduler that keeps siblings "
+      "together, or none (default list; --recipe paper: none)",
+      "list|none");
   add_number<std::uint64_t>(
-      *train, "--batch", [request](std::uint64_t n) { request->batch = n; }, 2, 4096,
+      train, "--batch", [request](std::uint64_t n) { request->batch = n; }, 2, 4096,
       "Episodes for one update (default 16)", "N");
   add_number<double>(
-      *train, "--self-imitation", [request](double x) { request->self_imitation = x; }, 0.0, 10.0,
+      train, "--self-imitation", [request](double x) { request->self_imitation = x; }, 0.0, 10.0,
       "What the best episode so far counts beside its batch (default 0.03)", "X");
   add_number<double>(
-      *train, "--rate", [request](double x) { request->rate = x; }, 1e-9, 1.0,
+      train, "--rate", [request](double x) { request->rate = x; }, 1e-9, 1.0,
       "Learning rate to begin with (default 0.004)", "X");
   add_number<double>(
-      *train, "--last-rate", [request](double x) { request->last_rate = x; }, 0.0, 1.0,
+      train, "--last-rate", [request](double x) { request->last_rate = x; }, 0.0, 1.0,
       "In the end of each stage (default: a tenth of --rate)", "X");
-  add_objective(*train, plan.objective);
-  add_seed(*train, plan.seed);
+  add_objective(train, plan.objective);
+  add_seed(train, plan.seed);
   add_number<std::uint64_t>(
-      *train, "--seeds", [&session](std::uint64_t n) { session.seeds = n; }, 1, 1000,
+      train, "--seeds", [&session](std::uint64_t n) { session.seeds = n; }, 1, 1000,
       "Trainings with so many seeds from --seed on, side by side; the best one's policy is kept "
       "(default 1)",
       "N");
-  add_threads(*train, plan.learner.threads);
-  add_service_options(*train, session.service);
-  add_json(*train, request->json);
+  add_threads(train, plan.learner.threads);
+  add_service_options(train, session.service);
+  add_json(train, request->json);
 }
 
 }  // namespace doppler::app

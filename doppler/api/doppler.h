@@ -12,7 +12,7 @@
 //   simulate, run, train        api::simulate, api::run, api::train
 //   compare, fidelity           api::compare, api::measure_fidelity
 //   whatif, diff, explain       api::what_if, api::diff_placements, api::explain_node
-//   export, report              api::target_by_name(…).write, api::write_page
+//   export, report              api::target_by_name(…).write, api::page_html
 //
 // Everything here is thread safe. Errors are those of doppler/base/error.h. The library never
 // prints.
@@ -52,6 +52,6 @@ using formats::format_graph;
 using formats::load_graph;
 using graph::compute_statistics;
 using graph::generate_random;
-using render::write_page;
+using render::page_html;
 
 }  // namespace doppler::api

@@ -1,11 +1,12 @@
-// dopp reproduce
+// dopp reproduce.
 #include <fmt/format.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
-#include "app/commands.h"
-#include "app/interrupt.h"
+#include "app/command_line.h"
+#include "app/option_groups.h"
 #include "app/terminal.h"
 #include "doppler/api/doppler.h"
 #include "doppler/base/json_writer.h"
@@ -18,6 +19,11 @@ namespace {
 using lab::Finding;
 using lab::ReproduceReport;
 using lab::Verdict;
+
+struct ReproduceRequest {
+  lab::ReproduceSettings settings;
+  bool json = false;
+};
 
 std::string report_json(const ReproduceReport& report, const std::string& scale) {
   JsonWriter json;
@@ -49,18 +55,47 @@ std::string report_text(const ReproduceReport& report) {
   return text + fmt::format("wrote    {}\n", report.page);
 }
 
-}  // namespace
-
 void run(const ReproduceRequest& request) {
   lab::ReproduceSettings settings = request.settings;
   settings.version = DOPPLER_VERSION;
-  settings.stop = StopToken(catch_interrupts());
+  settings.stop = interrupts();
   settings.online = lab::served_learning();
   ProgressLine progress("preparing");
   settings.progress = [&](const std::string& what) { progress.say(what); };
   const ReproduceReport report = lab::reproduce(settings, api::default_methods());
   progress.finish();
   print(request.json ? report_json(report, settings.scale.name) : report_text(report));
+}
+
+}  // namespace
+
+void add_reproduce_command(CommandLine& line) {
+  const auto request = std::make_shared<ReproduceRequest>();
+  CLI::App* reproduce = line.add(
+      line.app(), "reproduce",
+      "Regenerate the paper's tables and figures, with the published ones beside them",
+      "  dopp reproduce -o reproduction              six hours on two cores; goes on after a kill\n"
+      "  dopp reproduce --quick -o quick             ten minutes: fewer seeds and episodes\n"
+      "  dopp reproduce --quick --only modes,growth -o some",
+      [request] { run(*request); });
+  lab::ReproduceSettings& settings = request->settings;
+  add_flag(
+      *reproduce, "--quick", [&settings] { settings.scale = lab::Scale::quick(); },
+      "Fewer seeds and episodes; the page says so");
+  add_text(*reproduce, "-o,--output", settings.folder,
+           "Folder of results; what is there already is not done again")
+      .type_name("FOLDER")
+      .not_empty("the name of the folder is empty")
+      .show_default();
+  add_text(*reproduce, "--page", settings.page, "Where the page goes (default FOLDER/index.md)")
+      .type_name("FILE");
+  add_names(*reproduce, "--only", settings.only, "Some experiments (default: all)", "NAME");
+  add_text(*reproduce, "--graphs", settings.graphs_folder,
+           "Folder of the published graph files, to compare methods on them too")
+      .type_name("FOLDER");
+  add_unused_seed(*reproduce, "Accepted everywhere; here seeds are always 1, 2, …");
+  add_threads(*reproduce, settings.threads);
+  add_json(*reproduce, request->json);
 }
 
 }  // namespace doppler::app

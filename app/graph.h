@@ -1,0 +1,37 @@
+// What the commands of `dopp graph` share: writing a graph, and their declarations.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "app/command_line.h"
+#include "app/terminal.h"
+#include "doppler/base/json_writer.h"
+#include "doppler/formats/formats.h"
+#include "doppler/graph/graph.h"
+
+namespace doppler::app {
+
+// Where a graph goes, and whether what is said of it is JSON.
+struct GraphOutput {
+  std::string file;
+  std::string format;  // empty: by the file's name
+  bool json = false;
+};
+
+// Returns the format to write: the one that was named, else that of the file's extension. A name
+// without an extension (-, /dev/null) gets our own. Throws ParameterError for the extension of
+// something else, which must not hold a graph.
+const formats::Format& output_format(const GraphOutput& output);
+
+// Writes the graph and says so, together with what the format could not hold. `add_keys` adds to
+// what is said in JSON.
+void write_graph(const graph::Graph& graph, const GraphOutput& output,
+                 const formats::Format& format, ProgressLine& progress,
+                 const std::function<void(JsonWriter&)>& add_keys = {});
+
+// These add `dopp graph generate` and `dopp graph compile` (graph_compile.cc).
+void add_generate_command(CommandLine& line, CLI::App& group);
+void add_compile_command(CommandLine& line, CLI::App& group);
+
+}  // namespace doppler::app
