@@ -66,7 +66,7 @@ void add_run(CommandLine& line) {
   run->add_flag("--check-finite", execute.check_finite,
                 "Fail where a result is not a finite number");
   add_rules(*run, execute.mode, execute.choice);
-  add_deviation(*run, execute.deviation);
+  add_deviation(*run, execute.skew);
   add_number<double>(
       *run, "--watchdog", [&execute](double x) { execute.watchdog_seconds = x; }, 1e-3, 1e9,
       "A node that runs longer is taken for hung (default: none is)", "SECONDS");

@@ -117,7 +117,7 @@ exec::LaterSlowdown read_slowdown(const std::string& text) {
 
 void add_online(CLI::App& train, OnlineRequest& online) {
   add_engine(train, online.machine);
-  add_deviation(train, online.machine.deviation);
+  add_deviation(train, online.machine.skew);
   train
       .add_option_function<std::vector<std::string>>(
           "--slow-later",
