@@ -211,18 +211,18 @@ Option add_engine(CLI::App& app, std::string& backend, exec::EngineClock& clock,
   return engine;
 }
 
-void add_deviation(CLI::App& app, exec::MachineSkew& deviation) {
-  add_number<double>(app, "--jitter", deviation.jitter, 0.0, 10.0,
+void add_skew(CLI::App& app, exec::MachineSkew& skew) {
+  add_number<double>(app, "--jitter", skew.jitter, 0.0, 10.0,
                      "Emulated: multiply every duration by exp(S x a normal number) (default 0)",
                      "S");
-  add_assignments<double>(app, "--slow-op", deviation.op_factors, 1e-6, "KIND=X",
+  add_assignments<double>(app, "--slow-op", skew.op_factors, 1e-6, "KIND=X",
                           "Emulated: kernels of a kind take X times as long as the costs say");
-  add_assignments<double>(app, "--slow-device", deviation.device_factors, 1e-6, "NAME=X",
+  add_assignments<double>(app, "--slow-device", skew.device_factors, 1e-6, "NAME=X",
                           "Emulated: everything on a device does");
-  add_assignments<double>(app, "--slow-link", deviation.link_factors, 1e-6, "FROM>TO=X",
+  add_assignments<double>(app, "--slow-link", skew.link_factors, 1e-6, "FROM>TO=X",
                           "Emulated: transfers between two devices do");
   add_number<double>(
-      app, "--contention", deviation.contention, 0.0, 1e3,
+      app, "--contention", skew.contention, 0.0, 1e3,
       "Emulated: every other transfer under way makes one take X times its time longer (default 0)",
       "X");
 }

@@ -60,6 +60,6 @@ Option add_engine(CLI::App& app, Settings& settings) {
   return add_engine(app, settings.backend, settings.clock, settings.time_scale);
 }
 // Adds how an emulated machine differs from the costs that the placer sees.
-void add_deviation(CLI::App& app, exec::MachineSkew& deviation);
+void add_skew(CLI::App& app, exec::MachineSkew& skew);
 
 }  // namespace doppler::app

@@ -149,7 +149,7 @@ void add_run_command(CommandLine& line) {
   add_flag(*command, "--check-finite", execute.check_finite,
            "Fail where a result is not a finite number");
   add_rules(*command, execute.mode, execute.choice);
-  add_deviation(*command, execute.deviation);
+  add_skew(*command, execute.skew);
   add_number<double>(*command, "--watchdog", execute.watchdog_seconds, 1e-3, 1e9,
                      "A node that runs longer is taken for hung (default: none is)", "SECONDS");
   add_text(*command, "--on-failure", request->on_failure,

@@ -322,7 +322,7 @@ void run_train(const TrainRequest& request) {
 
 void add_service_options(CLI::App& train, train::ServiceSettings& service) {
   add_engine(train, service.machine);
-  add_deviation(train, service.machine.deviation);
+  add_skew(train, service.machine.skew);
   add_repeated(
       train, "--slow-later",
       [&service](const std::string& text) { service.machine.later.push_back(read_slowdown(text)); },

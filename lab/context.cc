@@ -320,7 +320,7 @@ double engine_time(const ReproductionContext& context,
                    std::uint64_t seed) {
   exec::ExecuteSettings settings{{.backend = std::string(exec::kEmulatedBackend),
                                   .clock = exec::EngineClock::kVirtual,
-                                  .deviation = truth,
+                                  .skew = truth,
                                   .seed = mix64(seed ^ kJudgeStream)}};
   settings.runs = context.scale().engine_runs;
   settings.computes = false;

@@ -145,7 +145,7 @@ std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
   const auto machine = exec::make_machine(request.problem, request.first,
                                           {.backend = std::string(exec::kEmulatedBackend),
                                            .clock = exec::EngineClock::kVirtual,
-                                           .deviation = request.truth,
+                                           .skew = request.truth,
                                            .seed = request.seed});
   // At the same runs whatever the seed, so that curves can be averaged.
   const std::uint64_t step = std::max<std::uint64_t>(1, request.runs / kServedPoints);

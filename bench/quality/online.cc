@@ -346,7 +346,7 @@ void slowdown(const Arguments& arguments) {
   train::OnlineLearner learner(problem, subject.start, subject.policy, {});
   exec::MachineSettings machine{.backend = std::string(exec::kEmulatedBackend),
                                 .clock = exec::EngineClock::kVirtual,
-                                .deviation = {.jitter = 0.05},
+                                .skew = {.jitter = 0.05},
                                 .later = {{"gpu1", 2.0, runs / 2}}};
   const auto engine = exec::make_machine(problem, subject.start, machine);
   fmt::print("run,exploratory,explored,ms,slow_device_share\n");
@@ -439,7 +439,7 @@ void confirm(const Arguments& arguments) {
     for (std::uint64_t i = 0; i < placements; ++i) {
       exec::ExecuteSettings settings{{.backend = std::string(exec::kEmulatedBackend),
                                       .clock = exec::EngineClock::kVirtual,
-                                      .deviation = subject.deviation,
+                                      .skew = subject.deviation,
                                       .seed = i + 1}};
       settings.computes = false;
       const double virtual_time = exec::execute(problem, placement, settings).median;

@@ -129,7 +129,7 @@ class Runs {
                                             .mode = settings.mode,
                                             .computes = settings.computes,
                                             .check_finite = settings.check_finite,
-                                            .machine = {settings.deviation, result.time_scale},
+                                            .machine = {settings.skew, result.time_scale},
                                             .watchdog_seconds = settings.watchdog_seconds,
                                             .replace = settings.replace});
     engine_->load(placement);

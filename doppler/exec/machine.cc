@@ -80,7 +80,7 @@ void check_machine(const cost::Problem& problem, const MachineSettings& settings
   if (settings.time_scale && (!emulated || virtual_clock)) {
     throw ParameterError("only an emulated machine on the wall clock has a time scale");
   }
-  if (!emulated && settings.deviation != MachineSkew{}) {
+  if (!emulated && settings.skew != MachineSkew{}) {
     throw ParameterError("only an emulated machine can be made slower or given jitter");
   }
   if (!virtual_clock && !settings.later.empty()) {
@@ -137,12 +137,12 @@ Values random_values(const graph::Graph& graph, std::uint64_t seed) {
 
 VirtualMachine::VirtualMachine(std::shared_ptr<const cost::Problem> problem,
                                const MachineSkew& skew, std::uint64_t seed)
-    : VirtualMachine(std::move(problem), MachineSettings{.deviation = skew, .seed = seed}) {}
+    : VirtualMachine(std::move(problem), MachineSettings{.skew = skew, .seed = seed}) {}
 
 VirtualMachine::VirtualMachine(std::shared_ptr<const cost::Problem> problem,
                                const MachineSettings& settings, DispatchQueue::Rules rules)
     : problem_(std::move(problem)),
-      skew_(settings.deviation),
+      skew_(settings.skew),
       current_(skew_),
       later_(settings.later),
       durations_(*problem_, skew_),
@@ -196,12 +196,11 @@ std::unique_ptr<schedule::Measurer> make_machine(std::shared_ptr<const cost::Pro
   Values values;
   if (!emulated) values = random_values(problem->graph(), settings.seed);
   const double time_scale = machine_time_scale(*problem, typical, settings);
-  return std::make_unique<WallClockMachine>(
-      problem,
-      EngineOptions{.backend = settings.backend,
-                    .computes = !emulated,
-                    .machine = {settings.deviation, time_scale}},
-      std::move(values), settings.seed);
+  return std::make_unique<WallClockMachine>(problem,
+                                            EngineOptions{.backend = settings.backend,
+                                                          .computes = !emulated,
+                                                          .machine = {settings.skew, time_scale}},
+                                            std::move(values), settings.seed);
 }
 
 }  // namespace doppler::exec

@@ -35,7 +35,7 @@ struct LaterSlowdown {
 struct MachineSettings {
   std::string backend = std::string(kThreadsBackend);  // one of backend_names()
   EngineClock clock = EngineClock::kWall;
-  MachineSkew deviation = {};             // of an emulated machine from the problem's costs
+  MachineSkew skew = {};                  // of an emulated machine against the problem's costs
   std::vector<LaterSlowdown> later = {};  // virtual clock only
   // Seconds of wall clock for one unit of the problem's time, for an emulated machine on the wall
   // clock. Absent: default_time_scale().
@@ -59,8 +59,8 @@ inline constexpr double kMostNodeSeconds = 60.0;
 double default_time_scale(const cost::Problem& problem, const schedule::Placement& placement);
 
 // Returns the time scale of the machine that the settings describe: 1 unless it is emulated on the
-// wall clock. `typical` is a placement that it will run, used where the settings have no time
-// scale.
+// wall clock. If the settings have no time scale, it follows from `typical`, a placement that the
+// machine will run.
 double machine_time_scale(const cost::Problem& problem, const schedule::Placement& typical,
                           const MachineSettings& settings);
 
@@ -83,7 +83,8 @@ class VirtualMachine final : public schedule::Measurer {
 
   // Changes how the machine differs from the problem's costs, from the next run on.
   void change(const MachineSkew& skew) { skew_ = skew; }
-  // Throws what PreparedPlacement does.
+  // Throws what PreparedPlacement does, and ParameterError for a changed skew as DurationModel
+  // does.
   schedule::Timeline measure(const schedule::Placement& placement, std::uint64_t run) override;
 
  private:
@@ -100,9 +101,10 @@ class VirtualMachine final : public schedule::Measurer {
   std::deque<std::unique_ptr<PreparedPlacement>> prepared_;  // the most recently used one first
 };
 
-// Returns a machine whose times are in the problem's unit. `typical` is a placement that it will
-// run, from which machine_time_scale() follows; other machines do not look at it. Real cores
-// compute with random_values(); emulated machines compute nothing. Throws ParameterError as
+// Returns a machine whose times are in the problem's unit. The time scale of an emulated machine on
+// the wall clock may follow from `typical` (machine_time_scale()); other machines do not look at
+// it, so that it may be empty. Real cores compute with random_values(); emulated machines compute
+// nothing. Throws ParameterError as
 // check_machine(), make_backend() and DurationModel do, and where real cores, which take seconds,
 // would be compared with costs in another unit.
 std::unique_ptr<schedule::Measurer> make_machine(std::shared_ptr<const cost::Problem> problem,

@@ -1,13 +1,19 @@
 #include "doppler/exec/machine.h"
-#include "doppler/base/statistics.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doppler/base/error.h"
+#include "doppler/base/statistics.h"
 #include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
+#include "support/errors.h"
+#include "support/graphs.h"
 
 namespace doppler::exec {
 namespace {
+
+using ::testing::HasSubstr;
 
 double scale_of(const std::string& unit, const std::vector<double>& times) {
   graph::GraphBuilder builder;
@@ -24,12 +30,51 @@ double scale_of(const std::string& unit, const std::vector<double>& times) {
 
 // Seconds of wall clock for a unit of the graph's time: half of the nodes take 5 ms or more, none
 // is stretched beyond a minute, and nothing is shortened.
-TEST(Execute, StretchesTimeAsFarAsSleepingNeedsIt) {
+TEST(Machine, StretchesTimeAsFarAsSleepingNeedsIt) {
   EXPECT_DOUBLE_EQ(scale_of("s", {1e-3, 1e-3, 1e-3}), 5.0);
   EXPECT_DOUBLE_EQ(scale_of("s", {0.1, 0.1}), 1.0);
   EXPECT_DOUBLE_EQ(scale_of("us", {5.0, 5.0, 5.0}), 1e-3);
   EXPECT_DOUBLE_EQ(scale_of("ms", {50.0, 50.0}), 1e-3);
   EXPECT_DOUBLE_EQ(scale_of("s", {1e-14, 1e-14, 1.0}), 60.0);
+}
+
+// Two nodes one after the other, on the first of two devices.
+std::shared_ptr<const cost::Problem> chain() {
+  return test::uniform_problem(test::simple_graph({{"a", 1.0}, {"b", 2.0}}, {{"a", "b"}}, 1.0), 2,
+                               cost::LinkMode::kChannel);
+}
+schedule::Placement on_the_first(const cost::Problem& problem) {
+  return schedule::with_b_levels(problem, {DeviceId(0), DeviceId(0)});
+}
+
+TEST(Machine, SettingsThatContradictOneAnotherAreRefused) {
+  const auto problem = chain();
+  const auto refusal = [&](const MachineSettings& settings) {
+    return test::error_of<ParameterError>([&] { check_machine(*problem, settings); });
+  };
+  EXPECT_THAT(refusal({.clock = EngineClock::kVirtual}), HasSubstr("needs an emulated machine"));
+  EXPECT_THAT(refusal({.time_scale = 2.0}), HasSubstr("has a time scale"));
+  EXPECT_THAT(refusal({.skew = {.jitter = 0.1}}), HasSubstr("made slower or given jitter"));
+  EXPECT_THAT(refusal({.backend = "emulated", .later = {{"d0", 2.0, 1}}}),
+              HasSubstr("on a virtual clock only"));
+  MachineSettings settings{.backend = "emulated", .clock = EngineClock::kVirtual};
+  check_machine(*problem, settings);
+  settings.later = {{"d7", 2.0, 1}};
+  EXPECT_THAT(refusal(settings), HasSubstr("is called 'd7'"));
+  settings.later = {{"d0", 0.0, 1}};
+  EXPECT_THAT(refusal(settings), HasSubstr("above 0"));
+}
+
+// 1 + 2 at first; from the second run on the device takes thrice as long.
+TEST(Machine, ADeviceSlowsDownWhenItsTimeHasCome) {
+  const auto problem = chain();
+  const schedule::Placement placement = on_the_first(*problem);
+  const auto machine = make_machine(
+      problem, placement,
+      {.backend = "emulated", .clock = EngineClock::kVirtual, .later = {{"d0", 3.0, 1}}});
+  EXPECT_EQ(machine->measure(placement, 0).makespan, 3.0);
+  EXPECT_EQ(machine->measure(placement, 1).makespan, 9.0);
+  EXPECT_EQ(machine->measure(placement, 0).makespan, 3.0);
 }
 
 TEST(Noise, IsTheDifferenceBetweenOddAndEvenMeasurements) {

@@ -59,8 +59,8 @@ class Session : public ::testing::Test {
     settings.plan.seed = 5;
     settings.service.machine.backend = exec::kEmulatedBackend;
     settings.service.machine.clock = exec::EngineClock::kVirtual;
-    settings.service.machine.deviation.jitter = 0.03;
-    settings.service.machine.deviation.device_factors["gpu1"] = 1.6;
+    settings.service.machine.skew.jitter = 0.03;
+    settings.service.machine.skew.device_factors["gpu1"] = 1.6;
     settings.service.learner.evaluations = 200;
     settings.service.learner.updates = 2;
     settings.service.runs = 80;
