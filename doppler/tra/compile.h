@@ -1,4 +1,5 @@
-// From a program to a kernel graph: differentiate where asked, plan, shard, lower.
+// Compilation of a program to a kernel graph: it is differentiated if asked, planned, sharded and
+// lowered. Pure functions, so safe to call from several threads.
 #pragma once
 
 #include <cstdint>
@@ -15,34 +16,37 @@
 namespace doppler::tra {
 
 enum class Optimizer : std::uint8_t { kSgd, kAdam };
-inline constexpr double kDefaultRate = 0.01;  // of learning
+inline constexpr double kDefaultRate = 0.01;  // learning rate
 
-// What is to be computed, before anything is split.
+// The results that are to be computed, before anything is split.
 struct Computation {
   std::string name;
   std::vector<Root> roots;
 
-  std::vector<Relation> relations() const;                     // of the roots
-  std::vector<std::pair<Relation, Relation>> updates() const;  // new values and parameters
+  // Returns the relations of the roots.
+  std::vector<Relation> relations() const;
+  // Returns the pairs of a new value and the parameter that it replaces.
+  std::vector<std::pair<Relation, Relation>> updates() const;
 };
 
-// A program's outputs, or its loss where it has none. Throws InputError where there is nothing.
+// Returns the computation of a program's outputs, or of its loss if it has none. Throws InputError
+// if it has neither.
 Computation forward(const Program& program);
-// Loss, gradients and the new value of every parameter. Throws InputError where there is no loss or
-// no parameter.
+// Returns the computation of a program's loss and, through the gradients, of the new value of every
+// parameter. Throws InputError if there is no loss or no parameter.
 Computation training(const Program& program, Optimizer optimizer, double rate);
 
-// One line for each dimension of which `parts` asks for more parts than it has elements. Throws
-// InputError where it names a dimension that the computation does not have.
+// Returns a note for each dimension for which `parts` asks for more parts than it has elements.
+// Throws InputError if it names a dimension that the computation does not have.
 std::vector<std::string> check_parts(const Parts& parts, const Computation& computation);
 
-// The graph of a computation that is split as planned.
+// Returns the graph of a computation that is split as `sharding` says.
 Lowered lower(const Computation& computation, const Sharding& sharding,
               const kernel::Registry& kernels);
 
 struct CompileOptions {
   Machine machine = {};
-  std::optional<Parts> parts = std::nullopt;  // by name of dimension; absent: planned
+  std::optional<Parts> parts = std::nullopt;  // by name of dimension; absent: they are planned
   bool train = false;                         // forward, backward and update of every parameter
   Optimizer optimizer = Optimizer::kSgd;
   double rate = kDefaultRate;
@@ -51,11 +55,11 @@ struct CompileOptions {
 struct Compiled {
   Lowered lowered;
   Plan plan;
-  std::vector<std::string> notes = {};  // of check_parts()
+  std::vector<std::string> notes = {};  // from check_parts()
 };
 
-// All of it with the plan that is predicted to be fastest; compile/plan_search.h goes on from
-// there.
+// Compiles a program with the given parts, or with the plan that is predicted to be fastest
+// (doppler/compile/ chooses between plans by simulation). Throws InputError as the steps do.
 Compiled compile(const Program& program, const CompileOptions& options,
                  const kernel::Registry& kernels);
 
