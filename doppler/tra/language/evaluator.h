@@ -1,6 +1,6 @@
 // Parsing and evaluation of program text: from the text to the syntax tree, and from the syntax
-// tree to the program. Pure functions, so safe to call from several threads. Their errors are
-// SourceError or InputError messages that show the position in the text.
+// tree to the program. Pure functions, so safe to call from several threads. The errors that they
+// throw show the position in the text.
 #pragma once
 
 #include <cstddef>
