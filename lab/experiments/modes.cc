@@ -235,7 +235,7 @@ class Utilisation final : public Experiment {
   }
 
  private:
-  // Of keys: no commas there.
+  // Returns the method's name without a comma.
   static std::string file_name(std::size_t method) {
     return kUtilisationMethods[method] == kEnumerativeSynchronous ? "enumerative synchronous"
                                                                   : kUtilisationMethods[method];
