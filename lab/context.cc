@@ -122,7 +122,7 @@ bool is_small(const Scale& scale) {
   return scale.name == Scale::tiny().name;
 }
 
-// Small ones for tests: a few dozen kernels.
+// Returns small workloads for tests, of a few dozen kernels.
 Workload small_workload(const std::string& graph) {
   if (graph == "chainmm") {
     const tra::Parts parts{{"i", 2}, {"j", 2}, {"k", 2}, {"l", 1}, {"m", 2}};
@@ -205,7 +205,8 @@ std::uint64_t ReproductionContext::hash() const {
 std::shared_ptr<const cost::Problem> problem_for_cores(const ReproductionContext& context,
                                                        const std::string& graph,
                                                        const std::string& devices) {
-  // Those of bench/quality/fidelity.py, in eight parts, so that there is something to place.
+  // The sizes of bench/quality/fidelity.py, split into eight parts so that there is something to
+  // place.
   Sizes sizes{{"seq", 384}, {"hidden", 768}, {"heads", 8}, {"ffn", 2048}, {"vocab", 4000}};
   if (graph == "chainmm") sizes = {{"size", is_small(context.scale()) ? 128 : 1024}};
   if (graph == "ffnn") {
@@ -220,10 +221,11 @@ std::shared_ptr<const cost::Problem> problem_for_cores(const ReproductionContext
 
 namespace {
 
-// Runs that judge a placement are not those that it was learnt from.
+// Makes the seeds of runs that judge a placement differ from those that it was learnt from.
 constexpr std::uint64_t kJudgeStream = 0x6a75646765;
 
-// Of fine-tuning, as in train/policy_placer.cc: what the policy knows is kept.
+// The learning rates of fine-tuning, as in the policy placer: small, so that the policy keeps what
+// it knows.
 constexpr train::Rates kFinetuneRates{2e-3, 2e-4};
 
 std::uint64_t evaluations_of(const Scale& scale, const std::string& method) {

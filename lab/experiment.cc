@@ -112,7 +112,7 @@ void add_seeds(std::vector<Cell>& cells, const ReproductionContext& context, Key
 
 namespace {
 
-// How surely an estimate lies on the wanted side of 1.
+// The degree to which an estimate is on the wanted side of 1.
 bool is_surely(const Estimate& ratio, bool below) {
   const double end = below ? (ratio.has_interval() ? ratio.high : ratio.value)
                            : (ratio.has_interval() ? ratio.low : ratio.value);

@@ -1,5 +1,7 @@
-// One experiment of the paper: the cells that it consists of, how to run one, and what is shown of
-// all. Adding one is a file here plus a line in experiments.cc.
+// Experiments of the paper: the cells that one consists of, how to run a cell, the table of
+// results, and the section of the page that shows them. To add an experiment, add a file to
+// experiments/ and a line to experiments.cc. Experiments are immutable; the other types are plain
+// values.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +19,29 @@
 
 namespace doppler::lab {
 
-using Key = std::vector<std::string>;  // of a cell: a graph, a method, …
+using Key = std::vector<std::string>;  // identifies a cell: a graph, a method, …
 
-// The least that is run and stored at once.
+// The smallest piece of an experiment that is run and stored.
 struct Cell {
   Key key;
   std::uint64_t seed = 1;
-  double weight = 1.0;  // about how long it takes, in any unit: for the time left
+  double weight = 1.0;  // rough duration in any unit, to estimate the time left
 };
 
-// What the table of an experiment holds, by name.
+// The names of the columns of an experiment's table.
 struct Columns {
   std::vector<std::string> keys = {}, numbers = {};
-  std::vector<std::string> series = {};  // lists of numbers
+  std::vector<std::string> series = {};  // columns whose values are lists of numbers
 };
 
-// Of one cell, in the order of the columns. A number may be kAbsent.
+// The results of one cell, in the order of the columns. A number may be kAbsent.
 struct Outcome {
   std::vector<double> numbers = {};
   std::vector<std::vector<double>> series = {};
 };
 
-// The cells that are there so far.
+// The results of those cells that have finished. Numbers are named as in the columns. Not thread
+// safe.
 class Results {
  public:
   explicit Results(Columns columns) : columns_(std::move(columns)) {}
@@ -47,18 +50,19 @@ class Results {
   std::size_t size() const { return outcomes_.size(); }
   const Columns& columns() const { return columns_; }
 
-  // Null where the cell is not there.
+  // Returns the results of a cell, or null if it has not finished.
   const Outcome* find(const Key& key, std::uint64_t seed) const;
-  // By seed, without those that are not there or absent.
+  // Returns a number by seed, without cells that have not finished or lack it.
   std::map<std::uint64_t, double> by_seed(const Key& key, std::string_view number) const;
+  // Returns the mean of a number over the seeds that have it.
   Estimate mean(const Key& key, std::string_view number) const;
-  // Geometric mean over the seeds that both have.
+  // Returns the geometric mean of above / below over the seeds that both have.
   Estimate ratio(const Key& above, const Key& below, std::string_view number) const;
-  // Likewise of two numbers of one cell.
+  // Returns the geometric mean of the ratio of two numbers of one cell over its seeds.
   Estimate ratio_within(const Key& key, std::string_view above, std::string_view below) const;
-  // Of the first seed that has it; empty where none does.
+  // Returns the series of the first seed that has it; empty if none does.
   const std::vector<double>& first_series(const Key& key, std::string_view series) const;
-  // Of all seeds that have it, not empty.
+  // Returns the series of all seeds that have one which is not empty.
   std::vector<std::vector<double>> all_series(const Key& key, std::string_view series) const;
 
  private:
@@ -74,7 +78,7 @@ enum class Verdict : std::uint8_t {
 };
 std::string_view verdict_name(Verdict verdict);
 
-// A claim of the paper (or a question that it leaves open) and what came out here.
+// A claim of the paper, or a question that it leaves open, and our result.
 struct Finding {
   std::string claim = {};
   std::string published = {};  // with figures
@@ -88,7 +92,7 @@ struct Picture {
   std::string svg;
 };
 
-// In Markdown.
+// The section of the page on one experiment. Texts are in Markdown.
 struct Section {
   std::string question = {};  // what the paper claims, in one or two sentences
   std::string tables = {};
@@ -102,40 +106,42 @@ class Experiment {
   virtual ~Experiment() = default;
   virtual std::string_view name() const = 0;  // of its files
   virtual std::string_view title() const = 0;
-  // Some numbers are measured with a clock, so that no two runs give the same.
+  // Returns whether some numbers are measured with a clock, so that no two runs give the same.
   virtual bool timed() const { return false; }
-  // A cell must have the machine to itself.
+  // Returns whether a cell must have the machine to itself.
   virtual bool alone() const { return false; }
   virtual Columns columns(const ReproductionContext& context) const = 0;
   virtual std::vector<Cell> cells(const ReproductionContext& context) const = 0;
-  // On one thread, unless alone(). Where the context is interrupted, anything.
+  // Runs one cell, on the calling thread unless alone(). May be called from several threads at
+  // once. If the context is interrupted meanwhile, the result means nothing.
   virtual Outcome run(const ReproductionContext& context, const Cell& cell) const = 0;
-  // From what is there; nothing need be.
+  // Returns the section for the results so far, of which there may be none.
   virtual Section show(const ReproductionContext& context, const Results& results) const = 0;
 };
 
-// All of them, in the order of the pages.
+// Returns all experiments, in the order of the pages.
 std::vector<std::unique_ptr<Experiment>> all_experiments();
 
-// A cell of each seed of the scale.
+// Appends a cell for each seed of the scale.
 void add_seeds(std::vector<Cell>& cells, const ReproductionContext& context, Key key,
                double weight);
 
-// From ratios to verdicts on claims.
+// --- verdicts from ratios ---
 
 struct GraphRatio {
   std::string graph;
   Estimate ratio;
 };
 
-// "0.97 chainmm, 1.02 ffnn".
+// Returns "0.97 chainmm, 1.02 ffnn".
 std::string ratios_text(const std::vector<GraphRatio>& ratios);
 
-// A claim that ratios are below 1. Confirmed where that is so on every graph by the whole interval,
-// not confirmed where it is on none, partly in between; open where there is nothing.
+// Returns the finding on a claim that ratios are below 1. It is confirmed if the whole interval is
+// below 1 on every graph, not confirmed if on none, partly confirmed in between, and open if there
+// is no ratio.
 Finding less_is_better(std::string claim, std::string published,
                        const std::vector<GraphRatio>& ratios);
-// That they are above.
+// Returns the finding on a claim that ratios are above 1, in the same way.
 Finding more_is_better(std::string claim, std::string published,
                        const std::vector<GraphRatio>& ratios);
 

@@ -22,7 +22,8 @@ namespace doppler::lab {
 
 namespace {
 
-// What cost tables can say of a machine: all but contention and jitter.
+// Returns the machine's differences from the tables as far as cost tables can express them: without
+// contention and jitter.
 cost::Corrections corrections_of(const cost::Problem& problem, const exec::MachineSkew& deviation) {
   const std::size_t devices = problem.device_count();
   const auto factor = [](const auto& factors, const std::string& name) {
@@ -93,7 +94,7 @@ schedule::Placement oracle_placement(const std::shared_ptr<const cost::Problem>&
   const auto truth = problem->corrected(corrections_of(*problem, deviation));
   exec::VirtualMachine machine(problem, deviation, seed);
   cost::Calibration calibration(truth);
-  // The mean of some runs, the same noise for all placements.
+  // Returns the mean of some runs, with the same noise for all placements.
   const auto mean_of = [&](const schedule::Placement& placement) {
     double sum = 0.0;
     for (std::uint64_t run = 0; run < kRuns; ++run) {
@@ -155,7 +156,7 @@ std::vector<OnlinePoint> serve_and_learn(const OnlineRequest& request) {
          .beside = false,
          .stop = request.stop,
          .served = [&](const train::ServedRun& run) {
-           // Told before the run counts.
+           // The run is reported before it is counted.
            if (run.number == 0 || run.number % step != 0) return;
            points.push_back({.runs = run.number, .placement = *learner.incumbent()});
          }});

@@ -1,5 +1,6 @@
-// Machines whose true costs differ from those that a placer sees, for studies of learning from real
-// runs: made from a seed, and what an oracle that knows them would do.
+// Learning from an engine (stage III) in experiments: emulated machines whose true costs differ
+// from those that the placer sees, the placement of an oracle that knows them, and the learner. All
+// functions are deterministic for a seed and safe to call from several threads.
 #pragma once
 
 #include <cstdint>
@@ -15,57 +16,59 @@
 
 namespace doppler::lab {
 
+// How far a machine's true costs are from the tables.
 struct PerturbedMachine {
-  double op_spread = 0.4;       // of the logarithm of what ops of a kind take longer or shorter
-  double device_spread = 0.15;  // likewise of devices; without, one kind of op often decides alone
-  double slow_link = 4.0;       // one pair of devices, both ways
+  double op_spread = 0.4;       // standard deviation of the logarithm of an op kind's factor
+  double device_spread = 0.15;  // the same for devices; without it one op kind often decides alone
+  double slow_link = 4.0;       // factor on transfers between one pair of devices, both ways
   double contention = 0.3;      // see exec::MachineSkew
-  double jitter = 0.05;
+  double jitter = 0.05;         // see exec::MachineSkew
 };
 
+// Returns the true costs of a machine that is drawn from the seed.
 exec::MachineSkew hidden_deviation(const cost::Problem& problem, const PerturbedMachine& machine,
                                    std::uint64_t seed);
 
-// The mean time of so many runs on the machine, the same noise for every placement.
+// Returns the mean time of a number of runs on the machine, with the same noise for every
+// placement.
 double true_mean(const std::shared_ptr<const cost::Problem>& problem,
                  const exec::MachineSkew& deviation, const schedule::Placement& placement,
                  int runs);
 
-// The best placement found by one who knows the machine and may run on it as often as he likes:
-// search with its true costs, corrected by what contention does to the best so far, round after
-// round; then local search on the machine itself. `evaluations` of each.
+// Returns the best placement found with knowledge of the machine: by rounds of search with its true
+// costs, corrected for what contention does to the best so far; then by local search on the machine
+// itself. Each takes `evaluations` evaluations.
 schedule::Placement oracle_placement(const std::shared_ptr<const cost::Problem>& problem,
                                      const exec::MachineSkew& deviation,
                                      const schedule::Placement& start, std::uint64_t evaluations,
                                      std::uint64_t seed);
 
-// Stage III, learning from an engine, as the experiments ask for it. Whoever can do that gives a
-// function of this kind; without one its results are absent, and the pages say so.
+// --- stage III ---
 
+// A request to learn from the runs of an emulated engine.
 struct OnlineRequest {
   std::shared_ptr<const cost::Problem> problem;  // with the costs that the placer believes in
-  exec::MachineSkew truth;    // of the emulated engine from these: what there is to learn
-  policy::Policy policy;      // to begin with
-  schedule::Placement first;  // of the first run
-  std::uint64_t runs = 0;     // of the engine, on its virtual clock
+  exec::MachineSkew truth;    // how the engine differs from these, which is what there is to learn
+  policy::Policy policy;      // the policy to begin with
+  schedule::Placement first;  // the placement of the first run
+  std::uint64_t runs = 0;     // number of runs, on the engine's virtual clock
   std::uint64_t seed = 1;
   StopToken stop = {};  // ends it early; the caller then discards what it returns
 };
 
-// The placement that served after so many runs.
+// The placement that was in use after a number of runs.
 struct OnlinePoint {
   std::uint64_t runs = 0;
   schedule::Placement placement;
 };
 
-// In the order of runs; the last one is the result. Deterministic for a seed; one thread; called
-// from several threads at once.
+// A learner: returns points in the order of runs, of which the last is the result. It must be
+// deterministic for a seed, use one thread, and be safe to call from several threads. Without a
+// learner the results of stage III are absent, and the pages say so.
 using OnlineLearning = std::function<std::vector<OnlinePoint>(const OnlineRequest&)>;
 
-// Stage III as the experiments ask for it: the careful learner of `dopp train --stages real`
-// (train/online/online_learner.h) in service on an emulated machine with a virtual clock.
-
-// Thread safe, and the same bits for a seed.
+// Returns the learner of `dopp train --stages real` (train/online/online_learner.h), which serves
+// an emulated machine with a virtual clock.
 OnlineLearning served_learning();
 
 }  // namespace doppler::lab

@@ -1,4 +1,5 @@
-// What was published: arXiv 2505.23131 (ICLR 2026), its tables and what is known of its code.
+// Published figures: the tables of arXiv 2505.23131 (ICLR 2026) and measurements of its code.
+// Constants only.
 #pragma once
 
 #include <array>
@@ -7,7 +8,7 @@
 
 namespace doppler::lab {
 
-// Milliseconds on a real engine, four P100 with 16 GB.
+// The published times of one graph, in milliseconds on a real engine, four P100 with 16 GB.
 struct PublishedTimes {
   std::string_view graph;
   double critical_path, placeto, gdp, enumerative, doppler_sim, doppler_sys;
@@ -64,7 +65,7 @@ inline constexpr std::array<PublishedTimes, 4> kPublished{{
      .episode_seconds = 3.8},
 }};
 
-// Null where nothing was published of this graph.
+// Returns the published times of a graph, or null if there are none.
 constexpr const PublishedTimes* published(std::string_view graph) {
   for (const PublishedTimes& times : kPublished) {
     if (times.graph == graph) return &times;
@@ -72,10 +73,11 @@ constexpr const PublishedTimes* published(std::string_view graph) {
   return nullptr;
 }
 
-// Share of the traffic that stayed on a device, 4 x P100 to 8 x V100: without further training, and
-// after 2000 episodes.
+// The share of the traffic that stayed on a device after a transfer from 4 x P100 to 8 x V100:
+// without further training, and after 2000 episodes.
 inline constexpr double kPublishedKeptZeroShot = 0.827, kPublishedKeptFewShot = 0.947;
-// Messages passed anew at every step: so many times the work, and less than so much better.
+// The effect of passing messages at every step: the factor on the work, and the share by which
+// results are better at most.
 inline constexpr double kPublishedStepwiseWork = 30.0, kPublishedStepwiseGain = 0.01;
 
 }  // namespace doppler::lab

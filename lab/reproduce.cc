@@ -147,7 +147,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// An experiment with what there is of it.
+// An experiment with its cells and the results so far.
 struct CellWork {
   std::unique_ptr<Experiment> experiment;
   Columns columns;
@@ -238,7 +238,7 @@ class Runner {
     if (!settings_.progress) return;
     const std::lock_guard lock(mutex_);
     const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
-    // Too early a guess would be wild.
+    // An estimate is not given too early, when it would be wild.
     const std::string left =
         weight_done_ > 0.0 && seconds > 5.0
             ? ", about " + duration_text(seconds * weight_left_ / weight_done_) + " left"
@@ -261,7 +261,7 @@ std::string page_path(const ReproduceSettings& settings) {
   return settings.page.empty() ? settings.folder + "/index.md" : settings.page;
 }
 
-// The folder as seen from the page.
+// Returns the path from the page to the folder.
 std::string files_from(const std::string& page, const std::string& folder) {
   namespace fs = std::filesystem;
   const fs::path base = fs::absolute(page).parent_path();
@@ -287,7 +287,7 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
     Columns columns = experiment->columns(context);
     std::vector<Cell> cells = experiment->cells(context);
     Results results = folder.read(*experiment, columns, cells);
-    // What a kill cut off goes before anything is added behind it.
+    // A line that a kill cut off is removed before anything is added behind it.
     folder.rewrite(*experiment, results, cells);
     works.push_back(
         {std::move(experiment), std::move(columns), std::move(cells), std::move(results)});

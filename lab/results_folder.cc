@@ -42,7 +42,7 @@ std::string header_of(const Columns& columns) {
   return line + "\n";
 }
 
-// Numbers in the fewest digits that give the same bits; nothing for what is absent.
+// Returns a number in the fewest digits that read back to the same bits; empty if it is absent.
 std::string number_field(double value) {
   return value == value ? fmt::format("{}", value) : std::string();
 }
@@ -83,7 +83,7 @@ bool parse_field(std::string_view text, double& value) {
   return text.empty() || parse_number(text, value);
 }
 
-// False where the line is not one of these columns.
+// Reads a line of the table. Returns false if it does not have these columns.
 bool parse_line(std::string_view line, const Columns& columns, Cell& cell, Outcome& outcome) {
   const std::vector<std::string_view> fields = split(line, ',');
   if (fields.size() != columns.keys.size() + 1 + columns.numbers.size() + columns.series.size()) {
@@ -172,7 +172,7 @@ void ResultsFolder::append(const Experiment& experiment, const Columns& columns,
   std::string text;
   if (!fs::exists(table, error)) text = header_of(columns);
   text += line_of(cell, outcome);
-  // One call for a whole line: it is there or not, or cut off where the disk is full.
+  // The line is written by one call, so that it is there or not, unless the disk is full.
   const int descriptor = open(table.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   const bool written = descriptor >= 0 && write_all(descriptor, text);
   const int reason = errno;

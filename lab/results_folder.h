@@ -1,6 +1,6 @@
 // The folder of a reproduction: one table for each experiment, to which cells are added as they
-// finish, and a file that says what all of them belong to. A kill at any moment loses no more than
-// the cells that were running.
+// finish, and a file with the identity of the results. If the program is killed at any moment, only
+// the cells that were running are lost.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,32 @@
 
 namespace doppler::lab {
 
-// What results belong to; others cannot be mixed with them.
+// The identity of results. Results of different identities cannot be mixed.
 struct Identity {
   std::string version;  // of the program
   std::string scale;
   std::uint64_t hash = 0;  // of everything that decides results
 };
 
+// An open folder. append() may be called from several threads; nothing else.
 class ResultsFolder {
  public:
-  // Makes the folder where there is none. Throws InputError where it holds results of something
-  // else or files that are not ours, SystemError where it cannot be made.
+  // Makes the folder if there is none. Throws InputError if it holds results of another identity or
+  // foreign files, and SystemError if it cannot be made.
   ResultsFolder(std::string path, const Identity& identity);
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
 
-  // What is there of an experiment; a line that was cut off in the end is dropped. Throws
-  // InputError where a table is damaged.
+  // Returns the stored results of an experiment. A line that was cut off at the end is dropped.
+  // Throws InputError if the table is damaged.
   Results read(const Experiment& experiment, const Columns& columns,
                const std::vector<Cell>& cells) const;
-  // Adds one finished cell, from any thread.
+  // Adds one finished cell to its table. Thread safe. Throws SystemError if that fails.
   void append(const Experiment& experiment, const Columns& columns, const Cell& cell,
               const Outcome& outcome);
-  // The whole table in the order of the cells, so that it does not depend on what finished first.
+  // Writes the whole table in the order of the cells, so that it does not depend on which finished
+  // first.
   void rewrite(const Experiment& experiment, const Results& results,
                const std::vector<Cell>& cells) const;
 

@@ -92,7 +92,7 @@ std::string text_of(const Estimate& estimate, double factor) {
   std::string text = fmt::format("{:.{}f}", value, digits);
   if (!estimate.has_interval()) return text;
   const double half = 0.5 * factor * (estimate.high - estimate.low);
-  // Less than what is shown of the value is nothing.
+  // A width below the last digit shown of the value is left out.
   if (half < 0.5 * std::pow(10.0, -digits)) return text;
   return text + fmt::format(" ± {:.{}f}", half, digits);
 }

@@ -12,7 +12,7 @@ namespace doppler::exporting {
 
 namespace {
 
-// Every form: one line each.
+// The table of forms.
 constexpr Target kTargets[] = {
     {"onnx", "the ONNX model with the placement in its metadata", write_onnx},
     {"torch", "a device map as Hugging Face accelerate reads it", write_torch},
@@ -61,7 +61,7 @@ std::vector<std::uint32_t> priority_ranks(const schedule::Placement& placement) 
   return ranks;
 }
 
-// Workers and priorities for StarPU: what STARPU_EXECUTE_ON_WORKER and STARPU_PRIORITY take.
+// --- StarPU: the workers and priorities that STARPU_EXECUTE_ON_WORKER and STARPU_PRIORITY take ---
 
 Exported write_starpu(const Source& source) {
   const graph::Graph& graph = source.problem.graph();

@@ -1,7 +1,7 @@
-// Placements as other tools read them; docs/formats/export.md describes each form.
+// Placements in the forms that other tools read; docs/formats/export.md describes each. The
+// functions keep nothing of their arguments and are safe to call from several threads.
 //
-// The folder is a module like others; `export` is a word of the language, hence the namespace's
-// name.
+// The namespace is called `exporting` because `export` is a keyword of C++.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +18,34 @@ namespace doppler::exporting {
 
 struct Exported {
   std::string bytes;
-  std::vector<std::string> notes;  // what the form has no place for, a line each
+  std::vector<std::string> notes;  // what the form cannot hold, one line each
 };
 
-// What is exported. All must outlive the call.
+// A placement with what is needed to write it. All of it must outlive the call.
 struct Source {
   const cost::Problem& problem;
   const schedule::Placement& placement;
-  // The file that the graph was read from, and how; only the ONNX form needs them.
+  // The file that the graph was read from, its content and the options of reading; only the ONNX
+  // form needs them.
   std::string model_file = {};
   std::string_view model = {};
   formats::ImportOptions options = {};
 };
 
+// An entry in the table of forms.
 struct Target {
   std::string_view name;
   std::string_view summary;
-  // Throws ParameterError where the source has not what the form needs.
+  // Throws ParameterError if the source lacks something that the form needs.
   Exported (*write)(const Source& source);
 };
 
-// onnx, torch, tf, dot, starpu.
+// Returns the table of forms: onnx, torch, tf, dot, starpu.
 std::span<const Target> targets();
-// Throws ParameterError for a name that is none, with those that are.
+// Returns the form of this name. Throws ParameterError with the known names if there is none.
 const Target& target_by_name(std::string_view name);
 
-// The forms that the table of export.cc names, and what they share.
+// --- the forms that the table names, and their common parts ---
 
 Exported write_onnx(const Source& source);
 Exported write_torch(const Source& source);
@@ -51,7 +53,7 @@ Exported write_tensorflow(const Source& source);
 Exported write_dot(const Source& source);
 Exported write_starpu(const Source& source);
 
-// The device's number among those of its class, as frameworks count: CPUs and accelerators each
+// A device's number among those of its class, as frameworks count them: CPUs and accelerators each
 // from 0, in the order of the topology.
 struct ClassIndex {
   bool accelerator;
@@ -59,7 +61,7 @@ struct ClassIndex {
 };
 std::vector<ClassIndex> class_indices(const device::Topology& topology);
 
-// Whole numbers from 1 in the order of the priorities, equal for equal ones, by node. For tools
+// Returns, by node, integers from 1 in the order of the priorities, equal for equal ones: for tools
 // whose priorities are integers.
 std::vector<std::uint32_t> priority_ranks(const schedule::Placement& placement);
 

@@ -1,4 +1,6 @@
-// A GraphDef in the text form of protocol buffers: TensorFlow's parser takes its nodes' names,
+// Two forms for frameworks: a GraphDef for TensorFlow and a device map for PyTorch.
+//
+// The GraphDef is in the text form of protocol buffers: TensorFlow's parser takes its nodes' names,
 // inputs and devices. Names keep to what TensorFlow allows; a node's own name is the attribute
 // _doppler_name.
 #include <fmt/format.h>
@@ -100,8 +102,10 @@ Exported write_tensorflow(const Source& source) {
   return exported;
 }
 
-// A device map as Hugging Face accelerate reads it: a JSON object from module paths to the number
-// of an accelerator or "cpu"; a module's entry holds for all modules in it. Nodes name their
+// --- PyTorch ---
+//
+// The device map is as Hugging Face accelerate reads it: a JSON object from module paths to the
+// number of an accelerator or "cpu". A module's entry holds for all modules in it. Nodes name their
 // modules as PyTorch's exporter writes them, /model/layers.0/mlp/MatMul.
 
 namespace {
@@ -210,7 +214,8 @@ class DeviceMap {
     for (const auto& [name, inner] : module.inner) emit(*inner, path + "." + name);
   }
 
-  // What a reader of the map finds for a node: the entry of the longest path that leads to it.
+  // Returns what a reader of the map finds for a node: the entry of the longest path that leads to
+  // it.
   std::uint32_t mapped(NodeId node) const {
     std::string path;
     auto found = map_.find("");

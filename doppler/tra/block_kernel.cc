@@ -154,7 +154,7 @@ std::size_t index_of(const RelationType& type, const std::string& name) {
   return static_cast<std::size_t>(d);
 }
 
-// Where the block begins in the whole dimension.
+// Returns the index in the whole dimension at which the block begins.
 std::int64_t offset(const BlockRef& block, const std::string& name) {
   const std::size_t d = index_of(*block.type, name);
   return block.type->dimensions[d].begin(block.type->part(d, block.key));

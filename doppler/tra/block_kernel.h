@@ -1,5 +1,6 @@
-// What joins and transforms compute on blocks: kernels by the names of dimensions. On the way to a
-// graph each use becomes a kernel::KernelCall for the shapes at hand.
+// Block kernels: what joins and transforms compute on blocks, in terms of the names of dimensions.
+// When an expression is lowered to a graph, each use becomes a kernel::KernelCall for its shapes.
+// Plain values and pure functions, so safe to use from several threads.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,16 @@
 
 namespace doppler::tra {
 
-// How partial results are put together.
+// The operation that combines partial results.
 enum class Combine : std::uint8_t { kAdd, kMax };
 
+// A kernel and its arguments.
 struct BlockKernel {
   enum class Form : std::uint8_t {
-    kContract,    // product of two operands, summed over what the result does not have
+    kContract,    // product of two operands, summed over dimensions that the result lacks
     kBinary,      // elementwise; an operand without a dimension of the other is broadcast
     kUnary,       // elementwise
-    kReduce,      // over what the result does not have
+    kReduce,      // over dimensions that the result lacks
     kBroadcast,   // along new dimensions
     kPermute,     // another order of dimensions
     kRotary,      // rotary embedding: pairs of `second` are turned by their position in `first`
@@ -32,9 +34,9 @@ struct BlockKernel {
   };
 
   Form form;
-  std::string name = {};  // kBinary, kUnary: of the kernel
-  std::vector<std::string> result = {};
-  Dimensions fresh = {};  // of the result, where no operand has them
+  std::string name = {};                 // kBinary, kUnary: the kernel's name in the registry
+  std::vector<std::string> result = {};  // names of the result's dimensions
+  Dimensions fresh = {};                 // dimensions of the result that no operand has
   std::string first = {}, second = {};
   double number = 0.0;  // factor, amount, rate, value, base of the angles
   bool inverse = false;
@@ -43,24 +45,25 @@ struct BlockKernel {
   friend bool operator==(const BlockKernel&, const BlockKernel&) = default;
 };
 
-// Makers, which fill in what the form needs. Elementwise kernels are called as in the registry.
+// Return kernels of one form. Elementwise kernels have their names in the registry.
 BlockKernel contraction(std::vector<std::string> result);
 BlockKernel binary(std::string name, std::span<const Dimension> a, std::span<const Dimension> b,
                    double number = 0.0);
 BlockKernel unary(std::string name, std::span<const Dimension> operand, double number = 0.0);
 BlockKernel reduction(Combine combine, std::vector<std::string> result);
 
-// For messages: "contract", "silu".
+// Returns a name for messages: "contract", "silu".
 std::string label(const BlockKernel& kernel);
 
-// The dimensions of the result, split as the operands are. Throws InputError that names the kernel
-// and the dimensions where they do not fit.
+// Returns the dimensions of the result, split as those of the operands. Throws InputError, naming
+// the kernel and the dimensions, if they do not fit.
 Dimensions result_dimensions(const BlockKernel& kernel,
                              std::span<const Dimensions* const> operands);
 
-// How results for the parts of a dropped dimension make up the whole; absent where they cannot.
+// Returns the operation that combines the results for the parts of a dropped dimension to the
+// whole; nothing if that is not possible.
 std::optional<Combine> combines_parts(const BlockKernel& kernel);
-// Whether the kernel works on parts of this dimension.
+// Returns whether the kernel can work on parts of this dimension.
 bool can_split(const BlockKernel& kernel, const std::string& dimension);
 
 // A block of an operand or the result: its relation and key.
@@ -68,6 +71,7 @@ struct BlockRef {
   const RelationType* type;
   std::span<const std::int64_t> key;
 };
+// Returns the call that computes one block of the result from blocks of the operands.
 kernel::KernelCall kernel_call(const BlockKernel& kernel, std::span<const BlockRef> operands,
                                const BlockRef& result);
 

@@ -17,7 +17,7 @@ namespace doppler::tra {
 enum class Optimizer : std::uint8_t { kSgd, kAdam };
 inline constexpr double kDefaultRate = 0.01;  // learning rate
 
-// What is to be computed, before anything is split.
+// The results that are to be computed, before anything is split.
 struct Computation {
   std::string name;
   std::vector<Root> roots;

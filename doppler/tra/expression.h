@@ -1,8 +1,9 @@
-// Expressions of the tensor relational algebra: an immutable DAG over relations.
+// Expressions of the tensor relational algebra: an immutable DAG over relations, which threads
+// share freely.
 //
-// Seven operators: join, aggregate, rekey, filter, transform, tile, concat; `extend` is the
-// transpose of filter, which gradients need. Ill-formed expressions are refused where they are
-// built, with the operator and the types in the message (InputError).
+// There are seven operators: join, aggregate, rekey, filter, transform, tile, concat; and `extend`,
+// the transpose of filter, which gradients need. The functions that build an expression throw
+// InputError, with the operator and the types in the message, if it is ill-formed.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@ namespace doppler::tra {
 
 struct Expression;
 
-// A handle on an expression; copies share it. The last one takes the expression and what only it
-// needs with it, without recursion: programs of many layers are deep.
+// A handle on an expression, which copies share. The destructor of the last one frees the
+// expression and those that only it needs, without recursion, since programs of many layers are
+// deep.
 class Relation {
  public:
   explicit Relation(Expression expression);
@@ -49,14 +51,16 @@ enum class Operator : std::uint8_t {
 
 enum class InputRole : std::uint8_t { kInput, kParameter };
 
-// New name of a key component or dimension; a split dimension's component goes with it.
+// Pairs of an old and a new name of a key component or dimension. The component of a split
+// dimension is renamed with it.
 using Renaming = std::vector<std::pair<std::string, std::string>>;
 
+// One node of the DAG. The comments say which operators use a field.
 struct Expression {
   Operator op;
   std::vector<Relation> operands = {};
   RelationType type = {};
-  std::string name = {};  // of the operation it is part of; inputs always have one
+  std::string name = {};  // of the operation that it is part of; inputs always have one
 
   InputRole role = InputRole::kInput;  // kInput
   BlockKernel kernel = {};             // kJoin, kTransform, kFill
@@ -67,33 +71,35 @@ struct Expression {
 
 std::string_view operator_name(Operator op);
 
-// Values that come from outside.
+// Returns a relation whose values come from outside.
 Relation input(std::string name, RelationType type, InputRole role = InputRole::kInput);
-// The same number everywhere.
+// Returns a relation with the same number everywhere.
 Relation fill(RelationType type, double value);
-// Every pair of keys that agree in the components they share; the kernel combines their blocks.
+// Pairs the keys of both that agree in the components that they share; the kernel combines the
+// blocks of each pair.
 Relation join(const Relation& a, const Relation& b, BlockKernel kernel);
-// Drops these components; blocks whose keys become equal are combined.
+// Drops these key components and combines blocks whose keys become equal.
 Relation aggregate(const Relation& a, const std::vector<std::string>& components, Combine combine);
-// Renames, then adds components: the same block for each of their values.
+// Renames, then adds key components, with the same block for each of their values.
 Relation rekey(const Relation& a, const Renaming& renaming,
                const std::vector<KeyComponent>& added = {});
 // Keeps the keys for which `keep` holds (components in the order of the type's keys).
 Relation filter(const Relation& a, const std::function<bool(std::span<const std::int64_t>)>& keep);
-// Keeps those of `keys`, which has the same components in any order.
+// Keeps the keys in `keys`, which has the same components in any order.
 Relation filter(const Relation& a, const KeySet& keys);
-// Blocks of zeros for the keys of `keys` that it lacks.
+// Adds blocks of zeros for those of `keys` that the relation lacks.
 Relation extend(const Relation& a, const KeySet& keys);
+// Applies the kernel to every block.
 Relation transform(const Relation& a, BlockKernel kernel);
-// Splits a dimension, extending the key.
+// Splits a dimension into parts and adds a key component for it.
 Relation tile(const Relation& a, const std::string& dimension, std::int64_t parts);
-// Puts a split dimension together.
+// Joins the parts of a split dimension and drops its key component.
 Relation concat(const Relation& a, const std::string& dimension);
 
-// The same with a name, for what has none.
+// Returns the relation with this name, if it has none yet.
 Relation named(const Relation& a, const std::string& name);
 
-// Every expression that the roots need, each after its operands.
+// Returns every expression that the roots need, each once and after its operands.
 std::vector<Relation> in_order(std::span<const Relation> roots);
 
 }  // namespace doppler::tra

@@ -18,7 +18,7 @@ Relation joined_elementwise(const std::string& name, const Relation& a, const Re
   return join(a, b, binary(name, a->type.dimensions, b->type.dimensions));
 }
 
-// What is left of "silu_grad" without "_grad", or empty.
+// Returns the name without the suffix, or an empty one if it does not have it.
 std::string without_suffix(const std::string& name, const std::string& suffix) {
   return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : "";
 }

@@ -112,7 +112,7 @@ void PlanModel::add(const Relation& relation) {
     if (d < 0) {
       d = static_cast<int>(operation.dimensions.size());
       operation.dimensions.push_back({dimension.name, dimension.size});
-      // What the program itself has split stays as it is.
+      // Dimensions that the program itself has split stay as they are.
       operation.splits.push_back(dimension.parts == 1 && can_split(e.kernel, dimension.name));
     }
     return static_cast<std::size_t>(d);

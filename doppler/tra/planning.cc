@@ -91,7 +91,7 @@ class PlanOptimizer {
   }
   std::vector<Choice> choices_for(const Operation& operation) const {
     std::vector<Choice> found;
-    // Where there are very many ways, those that split few dimensions.
+    // If there are very many ways, only those that split few dimensions are taken.
     for (const std::size_t most_split :
          {operation.dimensions.size(), std::size_t{3}, std::size_t{2}, std::size_t{1}}) {
       found.clear();
@@ -262,7 +262,7 @@ class PlanOptimizer {
     return all;
   }
 
-  // Of each choice of an operation, given those of its neighbours.
+  // Returns the cost of each choice of an operation, given the choices of its neighbours.
   std::vector<double> costs(std::size_t i, const std::vector<std::size_t>& all,
                             bool with_uses) const {
     const Operation& operation = model_.operations()[i];
@@ -307,7 +307,8 @@ class PlanOptimizer {
     }
     return true;
   }
-  // What the choices of a new value cost those that read the parameter, which goes with it.
+  // Adds to the costs of a new value's choices what they cost those that read the parameter, which
+  // is split in the same way.
   void add_parameter(std::size_t update, std::size_t parameter, const std::vector<std::size_t>& all,
                      std::vector<double>& cost) const {
     std::vector<double> read(choices(parameter).size(), 0.0);
@@ -342,7 +343,7 @@ class PlanOptimizer {
   std::vector<std::vector<Choice>> lists_;   // each in rising order
   std::vector<std::vector<double>> tables_;  // seconds
   std::map<Key, std::size_t> list_index_, table_index_;
-  // By operation.
+  // The lists below are by operation.
   std::vector<std::size_t> list_, own_;
   std::vector<std::vector<std::size_t>> moves_;  // by operand
   std::vector<std::ptrdiff_t> tied_;             // parameters: the operation that renews it

@@ -1,8 +1,11 @@
-// The optimizer: how to split each operation of a program over a number of equal devices.
+// The planner, which decides how each operation of a program is split over a number of equal
+// devices.
 //
-// A plan gives every operation a number of parts per dimension. The implementation algebra reads
-// off it: an operand that several parts need is broadcast, one that is split differently is
-// shuffled, and everything else joins and aggregates in place. What a plan costs: plan_model.h.
+// A plan gives every operation a number of parts for each dimension. How data moves follows from
+// it: an operand that several parts need is broadcast, one that is split differently is shuffled,
+// and everything else is joined and aggregated in place. plan_model.h predicts what a plan costs.
+//
+// Plans and planners are immutable once made, so threads share them freely.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +22,11 @@
 
 namespace doppler::tra {
 
-using Parts = std::map<std::string, std::int64_t>;
+using Parts = std::map<std::string, std::int64_t>;  // number of parts by name of dimension
 
 struct PlannedOperation {
   Relation operation;
-  Parts parts = {};  // by dimension of the operation, more than one only
+  Parts parts = {};  // only dimensions with more than one part
   std::vector<Movement> operands = {};
   bool aggregates = false;  // partial results are combined
   PlanCost cost = {};
@@ -34,7 +37,7 @@ class Plan {
   Plan(const PlanModel& model, std::span<const Choice> choices);
 
   std::span<const PlannedOperation> operations() const { return operations_; }
-  // Of all operations together.
+  // Returns the cost of all operations together.
   const PlanCost& cost() const { return cost_; }
   double predicted_seconds() const { return seconds_; }
   Sharding sharding() const;
@@ -46,32 +49,32 @@ class Plan {
   double seconds_ = 0.0;
 };
 
-// With repetition, in rising order; none for 1.
+// Returns the prime factors in rising order, with repetition; none for 1.
 std::vector<std::int64_t> prime_factors(std::int64_t n);
 
 class Planner {
  public:
-  // `updates`: pairs of roots and parameters, which must be split alike.
+  // `updates` are pairs of a root and the parameter that it replaces, which must be split alike.
   Planner(std::span<const Relation> roots, const Machine& machine,
           std::span<const std::pair<Relation, Relation>> updates = {});
 
   const PlanModel& model() const { return model_; }
 
-  // The best plan found by dynamic programming over the operations, each producer's cost shared
-  // among those that read it, and then by changing one operation at a time while that helps.
-  // `starts`: plans by name of dimension to improve on, besides those that split one of the main
-  // dimensions only. Products have at least as many parts as there are devices, as far as shapes
-  // allow; other operations up to so many, where that pays. Deterministic.
+  // Returns the best plan found by dynamic programming over the operations (in which the cost of a
+  // producer is shared among its readers) and then by changing one operation at a time while that
+  // helps. `starts` are plans to improve on, besides those that split only one of the main
+  // dimensions. Products get at least as many parts as there are devices, as far as shapes allow;
+  // other operations get up to as many if that pays. Deterministic.
   Plan best(std::span<const Parts> starts = {}) const;
 
-  // The dimensions along which products can be split, those that most work has first. A program may
-  // have very many names: no more than kMostMainDimensions.
+  // Returns the dimensions along which products can be split, those with most work first; at most
+  // kMostMainDimensions, since a program may have very many.
   static constexpr std::size_t kMostMainDimensions = 12;
   Dimensions main_dimensions() const;
 
-  // The plan for parts given by name of dimension. What cannot be split so is cut down.
+  // Returns the plan with these parts; dimensions that cannot be split so finely get fewer.
   Plan by_name(const Parts& parts) const;
-  // What it is predicted to cost, without making it.
+  // Returns the predicted cost of that plan without making it.
   PlanCost predict(const Parts& parts) const;
 
  private:

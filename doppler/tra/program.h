@@ -1,6 +1,6 @@
-// A tensor program: what a .tp file says (program_text.h reads it), or what C++ builds with
-// operations.h. A plain value; every relation of it is an expression over the inputs and
-// parameters.
+// Tensor programs, their gradients and their interpreter. A program is read from a .tp file
+// (language/program_text.h) or built in C++ with operations.h. Programs are plain values, and the
+// functions are safe to call from several threads.
 #pragma once
 
 #include <map>
@@ -18,36 +18,35 @@ struct NamedRelation {
   Relation relation;
 };
 
+// A program. Each of its relations is an expression over the inputs and parameters.
 struct Program {
   std::string name;
-  Dimensions dimensions;             // declared, in that order, with the sizes they have
-  std::vector<Relation> inputs;      // declared, in that order; an input's name is its relation's
-  std::vector<Relation> parameters;  // what training changes
-  std::map<std::string, Relation> values;  // what each assigned name stands for in the end
+  Dimensions dimensions;                   // as declared, in that order, with their sizes
+  std::vector<Relation> inputs;            // as declared, in that order; named as their relations
+  std::vector<Relation> parameters;        // inputs that training changes
+  std::map<std::string, Relation> values;  // the last value of each assigned name
   std::vector<NamedRelation> outputs;
   std::optional<Relation> loss;  // one number: no keys, no dimensions
 
-  // What the program is for: the outputs, then the loss.
+  // Returns the outputs, then the loss.
   std::vector<Relation> roots() const;
 };
 
-// Reverse-mode differentiation on the algebra itself: the gradients are again expressions, which
-// shard, place and run like any other, and can be differentiated once more.
-
-// d loss / d each of `wrt`, of the same types. The loss is one number: no keys, no dimensions. What
-// the loss does not depend on has gradient zero. Where a maximum is reached more than once, each
-// place gets the gradient. Throws InputError where a rule is missing (third derivatives of
-// functions).
+// Returns the gradients of the loss with respect to each of `wrt`, which have the same types. They
+// are expressions of the algebra, which are sharded, placed and run like any other and can be
+// differentiated once more. The gradient is zero for relations that the loss does not depend on.
+// Where a maximum is reached more than once, each position gets the gradient. Throws InputError if
+// a rule is missing (third derivatives of functions). REQUIRES: the loss is one number, without
+// keys and dimensions.
 std::vector<Relation> gradients(const Relation& loss, std::span<const Relation> wrt);
-
-// Evaluates expressions directly, in double precision, one operator at a time with plain loops: the
-// reference for everything that is compiled. Slow on purpose; shares nothing with the kernels.
 
 // The blocks of a relation in the order of its keys, each dense and row-major.
 using Blocks = std::vector<std::vector<double>>;
 
-// The values of the roots. Every input that they need must be in `inputs`, by name and of the right
-// sizes; throws InputError that names the one which is not.
+// Evaluates the roots directly and returns their values: in double precision, one operator at a
+// time, with plain loops. This is the reference for everything that is compiled, slow on purpose,
+// and shares nothing with the kernels. Throws InputError, naming the input, if one that the roots
+// need is missing in `inputs` or has other sizes.
 std::vector<Blocks> interpret(std::span<const Relation> roots,
                               const std::map<std::string, Blocks>& inputs);
 

@@ -1,4 +1,5 @@
-// The paper's main table: execution times of all methods on all graphs and machines.
+// Two experiments: the comparison (the paper's main table: execution times of all methods on all
+// graphs and machines), and pictures of assignments.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -168,7 +169,7 @@ class ComparisonExperiment final : public Experiment {
     return render::bar_chart_svg(chart);
   }
 
-  // The baseline with the least mean time; null where there is none yet.
+  // Returns the baseline with the least mean time, or null if there is none yet.
   static const Contestant* best_baseline(const Results& results, const std::string& machine,
                                          const std::string& graph, const char* number) {
     const Contestant* best = nullptr;
@@ -249,7 +250,7 @@ std::unique_ptr<Experiment> make_comparison() {
   return std::make_unique<ComparisonExperiment>();
 }
 
-// Pictures of assignments: the graph coloured by device, and who runs what when.
+// --- pictures of assignments: the graph coloured by device, and what runs where and when ---
 
 namespace {
 

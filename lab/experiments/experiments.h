@@ -1,4 +1,4 @@
-// One maker per experiment; experiments.cc names them all, in the order of the pages.
+// The makers of all experiments, which experiments.cc names in the order of the pages.
 #pragma once
 
 #include <memory>

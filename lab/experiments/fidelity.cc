@@ -1,5 +1,6 @@
-// How well simulated time predicts an engine's: on an emulated machine with other costs than the
-// placer's, on an emulated machine on the wall clock, and on real cores.
+// The experiment on fidelity: how well simulated times predict those of an engine, on an emulated
+// machine with other costs than the placer's, on an emulated machine on the wall clock, and on real
+// cores.
 #include "doppler/analysis/fidelity.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// How the time of training and of placing grows with the number of vertices.
+// The experiment on growth: how the times of training and of placing grow with the number of nodes.
 #include <fmt/format.h>
 
 #include <cmath>

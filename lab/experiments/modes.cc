@@ -1,4 +1,5 @@
-// Work-conserving against bulk-synchronous execution.
+// Two experiments: work-conserving against bulk-synchronous execution, and the utilisation of
+// devices over a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -104,7 +105,7 @@ class Modes final : public Experiment {
   }
 
  private:
-  // The least mean over the methods.
+  // Returns the least mean over the methods.
   static Estimate best(const Results& results, const std::string& machine, const std::string& graph,
                        const char* number) {
     Estimate best{};
@@ -122,7 +123,7 @@ std::unique_ptr<Experiment> make_modes() {
   return std::make_unique<Modes>();
 }
 
-// How busy devices are over the time of a run.
+// --- utilisation: how busy devices are over the time of a run ---
 
 namespace {
 
@@ -137,7 +138,7 @@ constexpr const char* kTimes = "seconds";
 constexpr const char* kShares = "busy_share";
 constexpr std::size_t kBins = 40;  // of a run
 
-// Of all devices together, by equal parts of the run.
+// Returns the utilisation of all devices together in equal parts of the run.
 std::vector<double> busy_shares(const cost::Problem& problem, const schedule::Timeline& timeline) {
   std::vector<double> busy(kBins, 0.0);
   const double bin = timeline.makespan / static_cast<double>(kBins);
@@ -234,7 +235,7 @@ class Utilisation final : public Experiment {
   }
 
  private:
-  // Of keys: no commas there.
+  // Returns the method's name without a comma.
   static std::string file_name(std::size_t method) {
     return kUtilisationMethods[method] == kEnumerativeSynchronous ? "enumerative synchronous"
                                                                   : kUtilisationMethods[method];

@@ -1,4 +1,5 @@
-// The ablation of the two policies: each alone, both, and one joint policy.
+// Two experiments: the ablation of the two policies (each alone, both, and one joint policy), and
+// the worth of message passing.
 #include <fmt/format.h>
 
 #include "doppler/policy/policy.h"
@@ -114,7 +115,7 @@ std::unique_ptr<Experiment> make_policies() {
   return std::make_unique<PolicyExperiment>();
 }
 
-// What message passing is worth: none, once for an episode, and anew at every step.
+// --- message passing: none, once for an episode, and at every step ---
 
 namespace {
 
@@ -141,7 +142,7 @@ class Messages final : public Experiment {
     for (const std::string& graph : context.scale().message_graphs) {
       const auto nodes = static_cast<double>(context.problem(kFourDevices, graph)->node_count());
       for (const char* variant : kMessageVariants) {
-        // Anew at every step takes time with the square of the nodes.
+        // Passing messages at every step takes time quadratic in the number of nodes.
         const double weight = variant == kEveryStep ? 4e-6 * nodes * nodes : 2e-6 * nodes;
         add_seeds(cells, context, {graph, variant},
                   weight * static_cast<double>(context.scale().message_episodes));

@@ -1,4 +1,5 @@
-// Transfer between graphs: a policy of one graph on another, as it is and after few episodes there.
+// Two experiments: transfer of a policy to another graph, as it is and after few episodes there,
+// and transfer to another machine.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -184,7 +185,7 @@ std::unique_ptr<Experiment> make_graph_transfer() {
   return std::make_unique<GraphTransfer>();
 }
 
-// Transfer between machines: a policy of four P100 on eight V100.
+// --- transfer between machines: a policy trained on four P100 is used on eight V100 ---
 
 namespace {
 

@@ -17,10 +17,10 @@
 namespace doppler::formats {
 namespace {
 
-// Calls are inlined up to so many instructions; further ones stay single nodes.
+// The number of instructions up to which calls are inlined; further calls stay single nodes.
 constexpr std::size_t kMaxInlined = 200'000;
 
-// Where one array of an instruction's result is.
+// The location of one array of an instruction's result.
 struct Leaf {
   enum class Kind : std::uint8_t {
     kNothing,   // no data: a token, or made up on the spot where it is read
@@ -32,7 +32,7 @@ struct Leaf {
 };
 using Leaves = std::vector<Leaf>;
 
-// Where a computation stands in the graph.
+// The position of a computation in the graph.
 struct Site {
   std::string prefix = {};   // of names, tells inlined copies apart
   std::string op_name = {};  // of the call that stood here

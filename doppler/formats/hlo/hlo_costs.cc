@@ -161,7 +161,7 @@ double top_k_flops(const HloShape& in, const HloShape& out) {
                     dim(values, static_cast<std::int64_t>(values.dims.size()) - 1));
 }
 
-// What the author of a kernel says of its work: "cost_estimate": {"flops": 12345, …}.
+// Returns the flops that the author of a kernel states: "cost_estimate": {"flops": 12345, …}.
 std::optional<double> noted_flops(const HloInstruction& instruction) {
   std::string_view config = instruction.attribute("backend_config");
   for (const std::string_view key : {"cost_estimate", "flops"}) {
@@ -174,14 +174,16 @@ std::optional<double> noted_flops(const HloInstruction& instruction) {
   return static_cast<double>(numbers[0]);
 }
 
-// Of a scatter of n arrays: n operands, indices, n updates. All have the same shape.
+// Returns the number n of arrays of a scatter, whose operands are n targets, the indices and n
+// updates. All updates have the same shape.
 std::size_t scatter_width(const HloInstruction& scatter) {
   return (scatter.operands.size() - 1) / 2;
 }
 const HloShape& scatter_updates(const HloComputation& computation, const HloInstruction& scatter) {
   return operand_shape(computation, scatter, scatter_width(scatter) + 1);
 }
-// What it writes of one array: just the updates, unless the array is only made here.
+// Returns the bytes that a scatter writes of one array: only the updates, unless the array is first
+// made here.
 double scatter_bytes_written(const HloComputation& computation, const HloInstruction& scatter,
                              std::size_t i) {
   const HloInstruction& target = computation.instructions[scatter.operands[i]];
@@ -191,7 +193,7 @@ double scatter_bytes_written(const HloComputation& computation, const HloInstruc
   return made_here ? target.shape.bytes() : std::min(updates.bytes(), target.shape.bytes());
 }
 
-// Instructions that hand on the data as they are, or nearly so.
+// Instructions that pass their data on unchanged, or nearly so.
 constexpr std::string_view kHandOn[] = {"bitcast", "reshape", "copy", "bitcast-convert"};
 
 }  // namespace
@@ -246,8 +248,8 @@ const HloCosts::Uses& HloCosts::uses_of(const HloComputation& computation) {
   return found->second;
 }
 
-// What a computation reads of a value: less than all where every reader looks something up in it or
-// overwrites a part of it in place, such as one layer's weights of a stack.
+// Returns the bytes that a computation reads of a value. It is less than all if every reader looks
+// something up in it, such as one layer's weights in a stack, or overwrites a part of it in place.
 double HloCosts::bytes_read_of(const HloComputation& computation, std::uint32_t value, int depth) {
   const HloInstruction& instruction = computation.instructions[value];
   const double all = instruction.shape.bytes();
@@ -275,13 +277,15 @@ double HloCosts::bytes_read_of(const HloComputation& computation, std::uint32_t 
     }
     if (bytes >= all) break;
   }
-  // Below the deepest level all counts; who asks first from nearer by may keep such a value.
+  // Below the deepest level everything counts. Such a value may be kept for a caller from a higher
+  // level that asks later.
   return bytes_read_[&instruction] = std::min(bytes, all);
 }
 
 namespace {
 
-// Of one array: a part where it is overwritten in place, by whatever shape it is called afterwards.
+// Returns the bytes written of one array: only a part if it is overwritten in place, also if its
+// shape is changed afterwards.
 double bytes_written_as(const HloComputation& computation, std::uint32_t value) {
   const double all = computation.instructions[value].shape.bytes();
   while (computation.instructions[value].opcode != "copy" &&
@@ -359,7 +363,7 @@ HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstru
   } else if (has("attn") || has("fmha")) {
     // Fused attention, of queries and keys: two products forward, five backward. The keys' sequence
     // is the largest dimension in front of the features.
-    // Where there are none, they are in one array with the queries and values.
+    // If there are no keys, they are in one array with the queries and values.
     const bool packed = rhs.element_count() == 0.0;
     const HloShape& keys = packed ? lhs : rhs;
     double sequence = 1.0;
@@ -462,7 +466,7 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
   result.bytes_written = out.bytes();
   std::vector<std::uint32_t> distinct = instruction.operands;
   if (opcode == "scatter") {
-    // Where it adds to the targets, it reads what it writes.
+    // A scatter that adds to its targets also reads what it writes.
     result.bytes_written = 0.0;
     for (std::size_t i = 0; i < scatter_width(instruction); ++i) {
       result.bytes_written += scatter_bytes_written(computation, instruction, i);

@@ -1,4 +1,5 @@
-// How opcodes are treated; the flops of each are in hlo_costs.cc.
+// The way in which each opcode is treated, the flops of convolutions, and calls between
+// computations with the trip counts of loops. The flops of other opcodes are in hlo_costs.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -173,7 +174,7 @@ double meetings(const HloWindow& window, double input, double out) {
   return count;
 }
 
-// Of the kernel's window.
+// Returns the number of taps of the kernel's window.
 double taps_of(const HloInstruction& instruction) {
   double taps = 1.0;
   for (const HloWindow& window : windows_of(instruction)) taps *= window.size;
@@ -202,7 +203,7 @@ double hlo_convolution_gradient_flops(const HloInstruction& instruction, const H
          size_of(kernel, labels_of(instruction).kernel, 'i');
 }
 
-// Who calls whom, and how often loops run.
+// --- calls between computations, and how many times loops run ---
 
 namespace {
 

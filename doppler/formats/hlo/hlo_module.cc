@@ -159,12 +159,12 @@ void refuse_other_hlo(const std::string& file, std::string_view bytes) {
 
 namespace {
 
-// Wrap a function's name: "vmap(attention)".
+// Transformations of JAX, which wrap the name of a function, as in "vmap(attention)".
 constexpr std::string_view kTransforms[] = {
     "jit",       "pjit",  "pmap",       "xmap",       "vmap",       "jvp",      "transpose",
     "linearize", "remat", "checkpoint", "custom_jvp", "custom_vjp", "shard_map"};
 constexpr std::string_view kPrograms[] = {"jit(", "pjit(", "pmap(", "xmap("};
-// How JAX calls functions, which says nothing about the model.
+// Names of JAX's ways to call functions, which say nothing about the model.
 constexpr std::string_view kCalls[] = {"while",
                                        "closed_call",
                                        "core_call",
@@ -178,10 +178,11 @@ constexpr std::string_view kCalls[] = {"while",
                                        "custom_vjp_call_jaxpr",
                                        "pjit"};
 
-// Bytes of one name that count, and of calls around it: every instruction inside gets them.
+// The longest name that is kept, and the longest of the calls around it, in bytes: every
+// instruction inside gets them.
 constexpr std::size_t kLongestName = 1000;
 
-// Up to the first slash outside parentheses.
+// Returns the name up to the first slash outside parentheses.
 std::string_view first_part(std::string_view name) {
   int depth = 0;
   for (std::size_t i = 0; i < name.size(); ++i) {
@@ -192,7 +193,7 @@ std::string_view first_part(std::string_view name) {
   return name;
 }
 
-// The program itself is in every name: jit(train_step), and jit(main) in it.
+// Removes the program, which is in every name: jit(train_step), and jit(main) in it.
 std::string_view without_program(std::string_view name) {
   const std::string_view first = first_part(name);
   const bool is_program =
@@ -236,7 +237,7 @@ std::string hlo_op_name_in_call(std::string_view call, std::string_view name) {
 }
 
 std::string hlo_scope(std::string_view op_name) {
-  // Where the compiler has made one instruction of several, their names stand in a row.
+  // If the compiler has made one instruction of several, their names are joined by ';'.
   op_name = without_program(op_name.substr(0, op_name.find(';')));
   std::string scope, part;
   bool backward = false, in_loop = false;
@@ -279,7 +280,7 @@ std::string hlo_scope(std::string_view op_name) {
       part.push_back(c);
     }
   }
-  // What is left is the operation itself.
+  // The part that is left is the operation itself.
   if (!backward) return scope;
   return scope.empty() ? "transpose" : "transpose/" + scope;
 }

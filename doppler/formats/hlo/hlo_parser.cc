@@ -169,7 +169,8 @@ class HloParser {
     if (!open.empty()) fail(begin, "the file ends inside brackets that open here");
   }
 
-  // Where instructions come from in the source, one of four tables of numbered lines:
+  // Passes over a table that says where instructions come from in the source, one of four of
+  // numbered lines:
   //   FileNames
   //   1 "model.py"
   bool skip_table() {
@@ -290,8 +291,8 @@ class HloParser {
     if (!fits) fail(instruction.at, fmt::format("dim_labels={} do not fit the shapes", labels));
   }
 
-  // What the work of an instruction follows from must be there: without, it would pass for one that
-  // does nothing.
+  // Fails if the operands or attributes that decide an instruction's work are missing: without them
+  // it would count as one that does nothing.
   void check(const HloComputation& computation, const HloInstruction& instruction) const {
     struct Need {
       std::string_view opcode;

@@ -45,7 +45,7 @@ class NcnnReader {
     find_readers();
     infer_shapes();
     for (const NcnnLayer& layer : model_.layers) add_layer(layer);
-    // What no layer reads is what the model gives.
+    // Blobs that no layer reads are the outputs of the model.
     for (std::size_t blob = 0; blob < model_.blobs.size(); ++blob) {
       if (!is_read_[blob]) graph_.mark_output(tensors_[blob]);
     }
@@ -59,14 +59,14 @@ class NcnnReader {
   }
 
  private:
-  // Which blobs are read, and what the layers behind each ask of its sizes. From the last layer to
-  // the first: of several readers that ask, the first counts.
+  // Finds which blobs are read, and which sizes the layers behind each want. Goes from the last
+  // layer to the first, so that of several readers the first counts.
   void find_readers() {
     is_read_.assign(model_.blobs.size(), false);
     wanted_.assign(model_.blobs.size(), kNcnnNothingWanted);
     for (std::size_t i = model_.layers.size(); i-- > 0;) {
       const NcnnLayer& layer = model_.layers[i];
-      // Of several results (Split) the last goes to the first reader, as converters write it.
+      // Converters give the last of several results (of a Split) to the first reader.
       NcnnShape wanted_result = kNcnnNothingWanted;
       for (const std::uint32_t blob : layer.outputs) {
         if (wanted_[blob].rank > 0) wanted_result = wanted_[blob];

@@ -137,8 +137,8 @@ const LayerRule* rule_of(std::string_view type) {
   return found == std::end(kNcnnRules) ? nullptr : found;
 }
 
-// Of one weight. Layers say in one parameter whether theirs are quantised: to 8 bits, or in blocks
-// to as many as its hundreds.
+// Returns the bits of one weight. One parameter of a layer says whether its weights are quantised:
+// to 8 bits, or in blocks to as many bits as its hundreds.
 double weight_bits(const NcnnLayer& layer) {
   const bool newer =
       layer.type == "Gemm" || layer.type == "MultiHeadAttention" || layer.type == "Embed";
@@ -152,7 +152,7 @@ double weight_bits(const NcnnLayer& layer) {
   return term >= 400 && term < 900 ? static_cast<double>(term / 100) : 8.0;
 }
 
-// What a layer without weights must be given for its result to be as wanted.
+// Returns the input that makes the result of a layer without weights as wanted.
 NcnnShape wanted_before(const NcnnLayer& layer, NcnnShape wanted) {
   const LayerRule* rule = rule_of(layer.type);
   if (rule == nullptr || rule->shapes == nullptr) return wanted;
@@ -161,7 +161,7 @@ NcnnShape wanted_before(const NcnnLayer& layer, NcnnShape wanted) {
     wanted.c = 0;  // all the channels are of several
     return wanted;
   }
-  // Of images: channels mostly stay as they are, and the sides are guessed in any case.
+  // These layers work on images: they mostly keep the channels, and sides are guessed in any case.
   for (const std::string_view type : {"Padding", "Crop", "Interp"}) {
     if (layer.type == type) return wanted.rank == 3 ? wanted : kNcnnNothingWanted;
   }

@@ -15,7 +15,7 @@ struct Function {
   double (*apply)(double a, double b);
 };
 
-// Of ncnn's functions those that give sizes.
+// Those of ncnn's functions that give sizes.
 constexpr Function kFunctions[] = {
     {"+", 2, [](double a, double b) { return a + b; }},
     {"-", 2, [](double a, double b) { return a - b; }},
@@ -38,7 +38,7 @@ constexpr Function kFunctions[] = {
     {"round", 1, [](double a, double) { return std::round(a); }},
 };
 
-// A number, or "0w": a size of an input.
+// Returns the value of a number, or of a size of an input such as "0w".
 std::optional<double> value_of(std::string_view word, NcnnInputs inputs) {
   if (word.size() == 2 && word[0] >= '0' && word[0] <= '9' && word[1] >= 'a') {
     const auto input = static_cast<std::size_t>(word[0] - '0');

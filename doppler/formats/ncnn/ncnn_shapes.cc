@@ -325,8 +325,7 @@ Shapes squeeze(const NcnnLayer& layer, Inputs in) {
 }
 
 Shapes permute(const NcnnLayer& layer, Inputs in) {
-  // What becomes w, h, d, c, or w, h, c. The numbers are the same for both where d is last or there
-  // is none.
+  // By the number of the order: the dimensions that become w, h, c, or w, h, d, c.
   static constexpr std::string_view kVolumes[] = {"whc", "hwc", "wch", "cwh", "hcw", "chw"};
   static constexpr std::string_view kFields[] = {"whdc", "hwdc", "wdhc", "dwhc", "hdwc", "dhwc",
                                                  "whcd", "hwcd", "wchd", "cwhd", "hcwd", "chwd",

@@ -118,15 +118,15 @@ Shapes detections(const NcnnLayer& layer, NcnnInputs) {
   return {ncnn_plane(6, layer.params.integer(3, 100))};
 }
 
-// Of the weights, the data and a cache; the data and the cache come out.
+// The inputs are the weights, the data and a cache; the outputs are the data and the cache.
 Shapes short_convolution(const NcnnLayer& layer, NcnnInputs in) {
   Shapes out(layer.outputs.size(), in[0]);
   for (std::size_t i = 0; i < out.size() && i + 1 < in.size(); ++i) out[i] = in[i + 1];
   return out;
 }
 
-// Of two vectors, two gates, queries, keys, values and the state; the values and the state, a
-// matrix of keys by values for each head, come out.
+// The inputs are two vectors, two gates, queries, keys, values and the state. The outputs are the
+// values and the state, a matrix of keys by values for each head.
 Shapes gated_delta_rule(const NcnnLayer& layer, NcnnInputs in) {
   Shapes out(layer.outputs.size(), in[0]);
   if (in.size() < 7) return out;

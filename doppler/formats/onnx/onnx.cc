@@ -161,7 +161,7 @@ void OnnxReader::visit(const OnnxNode& node, Scope& scope, Body* body, const Att
       op.outputs[i].stored_bytes = i == 0 ? stored : 0.0;
       folded.outputs.push_back(add_value(scope, node.outputs[i], std::move(op.outputs[i])));
     }
-    // What refers to attributes of its function may be something else at the next call.
+    // A node that refers to attributes of its function may give something else at the next call.
     const bool own = std::all_of(node.attributes.begin(), node.attributes.end(),
                                  [](const auto& entry) { return entry.refers_to.empty(); });
     if (depth > 0 && own) folded_[&node] = std::move(folded);
@@ -175,7 +175,7 @@ void OnnxReader::visit(const OnnxNode& node, Scope& scope, Body* body, const Att
   work(node, op, inputs, scope, body);
 }
 
-// Whether the node is one that gave constants from the same inputs before; it gives them again.
+// Returns whether the node gave constants from the same inputs before, and if so gives them again.
 bool OnnxReader::gives_the_same(const OnnxNode& node, const Values& inputs, Scope& scope) const {
   const auto found = folded_.find(&node);
   if (found == folded_.end() || found->second.inputs != inputs) return false;
@@ -263,12 +263,12 @@ void OnnxReader::work(const OnnxNode& node, OnnxOp& op, const Values& inputs, Sc
   emit(node, cost, std::move(op.outputs), scope, body);
 }
 
-// An operation of the graph, or a part of the body that this is in.
+// Adds an operation to the graph, or its cost to the enclosing body.
 void OnnxReader::emit(const OnnxNode& node, const Body& cost, std::vector<OnnxFacts> results,
                       Scope& scope, Body* body) {
   ModelGraph::Op op = 0;
   if (body == nullptr) {
-    // What the parts of a body read is read once.
+    // A tensor that several parts of a body read is read once.
     std::vector<ModelGraph::Tensor> operands;
     std::unordered_set<ModelGraph::Tensor> seen;
     std::copy_if(cost.operands.begin(), cost.operands.end(), std::back_inserter(operands),

@@ -27,7 +27,7 @@ std::size_t node_count(const OnnxGraph& graph) {
   return count;
 }
 
-// The sizes of a Scan's inputs or outputs that rounds go along; the first one where it is not said.
+// Returns the axis of a Scan's input or output along which rounds go; the first if none is given.
 std::size_t scan_axis(const OnnxNode& node, std::string_view name, std::size_t i,
                       std::size_t rank) {
   const OnnxAttribute* axes = node.attribute(name);
@@ -35,7 +35,7 @@ std::size_t scan_axis(const OnnxNode& node, std::string_view name, std::size_t i
   return onnx_axis(axes->integers[i], rank).value_or(0);
 }
 
-// What a round added to a sequence is added in every further one.
+// Adds to a sequence in every further round what one round added.
 void grow(OnnxFacts& after, const OnnxFacts& before, double rounds) {
   if (!after.items || !before.items || after.items->size() <= before.items->size()) return;
   const double added = static_cast<double>(after.items->size() - before.items->size()) * rounds;
@@ -186,7 +186,8 @@ struct OnnxReader::Rounds {
   bool known = false;
 };
 
-// How often the body of a Loop runs, or of a Scan, the inputs of which behind `states` go along.
+// Returns how many times the body of a Loop or Scan runs. The inputs of a Scan after the first
+// `states` are those that rounds go along.
 OnnxReader::Rounds OnnxReader::rounds_of(const OnnxNode& node, const Values& inputs,
                                          std::size_t states) const {
   Rounds rounds;
@@ -323,7 +324,7 @@ bool OnnxReader::is_module(const OnnxFunction& function) const {
          });
 }
 
-// What the nodes of a function see as its attributes.
+// Returns the attributes that the nodes of a function see in one call.
 OnnxReader::Attributes OnnxReader::attributes_of_call(const OnnxFunction& function,
                                                       const OnnxNode& node,
                                                       const Attributes& outer) {

@@ -278,7 +278,7 @@ void sequence_insert(OnnxOp& op) {
   const auto& old = op.input(0).items;
   if (!old || op.shape(1) == nullptr || old->size() >= OnnxFacts::kMaxItems) return;
   Items items = *old;
-  // Where the place is not known, the end is as good.
+  // If the position is not known, the end is as good as any.
   const std::size_t at =
       place(op, 2, items.size(), static_cast<std::int64_t>(items.size())).value_or(items.size());
   items.insert(items.begin() + static_cast<std::ptrdiff_t>(at), *op.shape(1));
@@ -317,8 +317,8 @@ void sequence_length(OnnxOp& op) {
     op.outputs.at(0).data = std::vector<double>{static_cast<double>(items->size())};
 }
 
-// Of the sizes along `axis` that a list of sizes, one size for all but the last, or nothing says:
-// then each has 1.
+// Splits along `axis` into parts of the sizes in a list, or of one size except for the last, or, if
+// no size is given, of size 1.
 void split_to_sequence(OnnxOp& op) {
   op.set_like(0, 0);
   op.flops = 0.0;

@@ -259,7 +259,7 @@ void fold_reduce(OnnxOp& op, std::size_t count) {
   Values values(count);
   std::vector<std::size_t> seen(count, 0);
   for (std::size_t at = 0; at < data.size(); ++at) {
-    // Where the element goes: its place without the dimensions that vanish.
+    // The element goes to its position without the dimensions that are reduced.
     std::size_t to = 0, stride = 1, rest = at;
     for (std::size_t i = shape.size(); i-- > 0;) {
       const auto size = static_cast<std::size_t>(shape[i]);
@@ -295,7 +295,8 @@ bool is_foldable_reduction(std::string_view name) {
          name == "ReduceMin" || name == "ReduceMean";
 }
 
-// Where the elements are that are not zero: their places along the first dimension, the second, …
+// Computes the positions of the elements that are not zero, along the first dimension, the second,
+// …
 void fold_non_zero(OnnxOp& op) {
   const Values& data = *op.input(0).data;
   const std::vector<double> strides = strides_of(*op.shape(0));

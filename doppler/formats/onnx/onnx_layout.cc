@@ -170,7 +170,7 @@ void transpose(OnnxOp& op) {
   for (std::size_t i = 0; i < order.size() && i < out.size(); ++i) {
     if (const auto at = onnx_axis(order[i], x->size())) out[i] = (*x)[*at];
   }
-  // Where only sizes of 1 change places the data stays as it is.
+  // If only dimensions of size 1 change places, the data stays as it is.
   OnnxShape before, after;
   for (const std::int64_t size : *x) {
     if (size != 1) before.push_back(size);

@@ -12,13 +12,13 @@ namespace doppler::formats {
 
 namespace {
 
-// What --dim calls a dimension: by its own name, else by its place.
+// Returns the name of a dimension in the option --dim: its own, else one from its position.
 std::string name_of(const OnnxValueInfo& value, std::size_t i) {
   const std::string_view name = (*value.shape)[i].name;
   return name.empty() ? fmt::format("{}.{}", value.name, i) : std::string(name);
 }
 
-// Floating numbers, or bytes as cameras give them.
+// Returns whether images may have this type: floating-point numbers, or bytes as from cameras.
 bool may_be_pixels(OnnxType type) {
   switch (type) {
     case OnnxType::kFloat:
@@ -36,8 +36,9 @@ bool counts_channels(const OnnxDimension& dimension) {
   return dimension.size == 1 || dimension.size == 3 || dimension.size == 4;
 }
 
-// The size that an open dimension of an input has by its place: the side of an image, its channels
-// second or last, or the length of rows of tokens. Nothing where the place does not tell.
+// Returns the size that the position of an open dimension of an input suggests: the side of an
+// image (whose channels are second or last) or the length of rows of tokens. Returns nothing if the
+// position suggests none.
 std::optional<std::int64_t> size_by_place(const OnnxValueInfo& input, std::size_t i) {
   const std::vector<OnnxDimension>& shape = *input.shape;
   const bool like_batch = i == 0 || (!shape[i].name.empty() && shape[i].name == shape[0].name);

@@ -118,7 +118,7 @@ void window(OnnxOp& op) {
     op.set(0, OnnxType::kFloat, {size->front()});
 }
 
-// Of complex numbers: a radix-2 transform has 5 N log2 N operations.
+// Returns the flops of transforms of complex numbers: 5 N log2 N for one of radix 2.
 double fourier_flops(double transforms, double length) {
   return 5.0 * transforms * length * std::log2(std::max(length, 2.0));
 }

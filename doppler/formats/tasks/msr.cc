@@ -132,7 +132,8 @@ class MsrReader {
     links_.push_back(std::move(link));
   }
 
-  // What a node takes up on its device stays there from start to end, as the benchmark counts it.
+  // Adds the nodes. The memory of a node is held on its device from start to end, as the benchmark
+  // counts it.
   void add_nodes() {
     std::map<double, std::vector<NodeId>> classes;
     for (const MsrLayer& layer : layers_) {

@@ -246,13 +246,13 @@ class TextWriter {
     return static_cast<std::int64_t>(rounded);
   }
 
-  // What moving the node's result takes: one number, so the largest where there are several.
+  // Returns the communication cost of the node: one number, so the largest if there are several.
   std::int64_t communication(NodeId node) {
     std::optional<double> largest, smallest;
     std::string_view name;
     for (const TensorId tensor : graph_.outputs(node)) {
       const std::size_t consumers = graph_.consumers(tensor).size();
-      // A result that nobody reads says nothing about edges; its time is kept if it stands alone.
+      // The time of a result that nobody reads is kept only if it is the node's only result.
       if (consumers == 0 && graph_.outputs(node).size() > 1) continue;
       name = graph_.tensor_name(tensor);
       for (std::size_t i = 0; i < std::max<std::size_t>(consumers, 1); ++i) {

@@ -80,7 +80,8 @@ class WfReader {
     return added.number;
   }
 
-  // Of the whole workflow, or of a task with the direction.
+  // Reads an entry in the list of files: of the whole workflow if `task` is null, else of the task,
+  // with the direction.
   void read_file_entry(Task* task) {
     std::string id, path, name, link;
     std::optional<double> bytes;

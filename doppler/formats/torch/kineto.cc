@@ -281,9 +281,11 @@ class KinetoReader {
     return std::nullopt;
   }
 
-  // With a GPU the ops that started something there. Otherwise those that do the work themselves: a
-  // product that calls none, which may copy its bias first, and an operator that spends most of its
-  // time in nothing that it calls, are one with all that they call. Else what is called remains.
+  // Keeps the ops that become nodes. If the trace has a GPU, these are the ops that started
+  // something there. Otherwise they are those that do the work themselves, together with all that
+  // they call: a product that calls no product (it may copy its bias first), and an operator that
+  // spends most of its time outside the ops that it calls. Of other ops, those that they call are
+  // kept.
   void keep() {
     std::vector<bool> kept(ops_.size()), inside(ops_.size()), calls_product(ops_.size());
     for (std::size_t i = ops_.size(); i-- > 0;) {
@@ -308,9 +310,9 @@ class KinetoReader {
     ops_.resize(left);
   }
 
-  // What ran on a GPU for no op becomes one: of the thread that launched it, at the time of that
-  // call, so that it stays between the ops before and after. Where the trace has no such call, or
-  // no other ops, it is one of its stream.
+  // Makes ops of what ran on a GPU for no op: on the thread that launched it, at the time of that
+  // call, so that it stays between the ops before and after. If the trace has no such call, or no
+  // other ops, it is an op of its stream.
   void add_unclaimed(std::vector<Event> unclaimed) {
     if (unclaimed.empty()) return;
     std::unordered_map<double, const Event*> by_correlation;

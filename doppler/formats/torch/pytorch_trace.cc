@@ -256,7 +256,7 @@ class PytorchTraceReader {
           tasks_.read(node, value.tensor);
         }
         value = {tensor, time, op.kernel ? op.parent : 0.0};
-        // What is written in place is seen through every other tensor on the same storage. A view
+        // A value written in place is seen through every other tensor on the same storage. A view
         // is a tensor of its own and writes nothing.
         if (in_place.contains(output.id) && output.storage != 0.0) {
           by_storage_[output.storage] = value;

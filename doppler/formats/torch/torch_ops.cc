@@ -56,8 +56,8 @@ double attention(std::string_view op, const TensorShapes& inputs) {
   if (keys.size() < from_end) return 0.0;
   double sequence = std::max(keys[keys.size() - from_end], 0.0);
   if (from_end == 3 && keys.size() == 3) {
-    // Where the sequences start and the last one ends is the first list behind the values. They are
-    // taken to be equally long.
+    // The first list behind the values has the starts of the sequences and the end of the last.
+    // They are taken to be equally long.
     for (std::size_t i = queries + 3; i < inputs.size(); ++i) {
       if (inputs[i].size() != 1) continue;
       sequence /= std::max(inputs[i][0] - 1.0, 1.0);
@@ -163,10 +163,11 @@ double torch_type_bytes(std::string_view type) {
 
 namespace {
 
-// A call with more than this inside only calls others; bounds the work on files made to be deep.
+// The largest number of calls inside one that may stand for them all; bounds the work on files made
+// to be deep.
 constexpr std::size_t kMostInside = 1000;
 
-// The calls below one that remain, so far.
+// The calls inside one that are kept so far.
 struct Inside {
   std::vector<std::uint32_t> calls;
   bool any = false;   // it calls something at all
@@ -177,7 +178,7 @@ bool only_prepares(const TorchCall& call) {
   return call.view || torch_is_view(call.name) || torch_allocates(call.name);
 }
 
-// Whether what it calls reads all its arguments and writes all its results.
+// Returns whether the calls inside read all arguments of a call and write all its results.
 bool accounted_for(const TorchCall& call, const std::vector<TorchCall>& calls,
                    const std::vector<std::uint32_t>& inside) {
   std::unordered_set<double> read, written;  // storages
@@ -199,8 +200,8 @@ bool accounted_for(const TorchCall& call, const std::vector<TorchCall>& calls,
   });
 }
 
-// A node of the graph where it calls nothing: a scope computes nothing, nor does what hands on its
-// arguments, as the gradient of a sum.
+// Returns whether a call that calls nothing does work. Scopes do none, nor do calls that only pass
+// on their arguments, such as the gradient of a sum.
 bool computes(const TorchCall& call) {
   if (call.inputs.empty() && call.outputs.empty()) return false;
   if (call.has_schema || call.kernel || torch_is_operator(call.name)) return true;
@@ -210,7 +211,7 @@ bool computes(const TorchCall& call) {
   });
 }
 
-// Sorts by id, which rise with time, and gives the place of each.
+// Sorts calls by id, which rises with time, and returns the index of each id.
 std::unordered_map<double, std::uint32_t> sort_by_id(std::vector<TorchCall>& calls) {
   std::stable_sort(calls.begin(), calls.end(),
                    [](const TorchCall& a, const TorchCall& b) { return a.id < b.id; });
@@ -280,7 +281,7 @@ void keep_work(std::vector<TorchCall>& calls) {
   const auto number_of = sort_by_id(calls);
   std::vector<Inside> inside(calls.size());
   std::vector<bool> kept(calls.size(), false);
-  // A call begins before those that it makes, so that from the last on these come first.
+  // A call begins before the calls inside it, so that going backwards those come first.
   for (auto i = static_cast<std::uint32_t>(calls.size()); i-- > 0;) {
     TorchCall& call = calls[i];
     Inside& below = inside[i];

@@ -14,7 +14,8 @@ namespace doppler::tra {
 
 namespace {
 
-// Of a line in a message, in bytes; longer ones are cut around the place.
+// The longest part of a line that a message shows, in bytes; longer lines are cut around the
+// position.
 constexpr std::size_t kShown = 120;
 
 bool continues_character(char c) {

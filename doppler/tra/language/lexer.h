@@ -1,4 +1,5 @@
-// The text of a program, and errors that show the place in it.
+// The text of a program, its tokens (docs/formats/program.md has the language), and errors that
+// show a position in it.
 #pragma once
 
 #include <cstddef>
@@ -10,25 +11,23 @@ namespace doppler::tra {
 
 struct ProgramSource {
   std::string file;
-  std::string_view text;    // must outlive whatever points into it
-  bool is_library = false;  // ours, not the user's
+  std::string_view text;    // must outlive all tokens and trees made from it
+  bool is_library = false;  // our standard library, not the user's text
 };
 
-// A place, and how execution came to it.
+// A position in a program, in a function or outside.
 struct ProgramPlace {
   const ProgramSource* source;
   std::size_t at;        // offset in the text
-  std::string function;  // that it is in; empty: none
+  std::string function;  // the enclosing function; empty: none
 };
 
-// Throws InputError "file:line:column: message", then the line and a caret below the place, then
-// the calls that led there. `places` has the innermost first and is not empty. The first line names
-// a place in the user's file where there is one, also for errors inside the standard library.
+// Throws SourceError with several lines: "file:line:column: message", the line with a caret below
+// the position, and the calls that led there. The first line names a position in the user's file if
+// there is one, also for errors inside the standard library. REQUIRES: `places` is not empty and
+// has the innermost call first.
 [[noreturn]] void fail_in_program(const std::vector<ProgramPlace>& places,
                                   std::string_view message);
-
-// Splits the text of a program into tokens; docs/formats/program.md has the language. Not thread
-// safe.
 
 struct ProgramToken {
   enum class Kind {
@@ -43,7 +42,7 @@ struct ProgramToken {
   Kind kind = Kind::kEnd;
   std::string_view text;
   double number = 0.0;
-  std::size_t at = 0;  // where it starts
+  std::size_t at = 0;  // offset of its first character
 
   bool is(std::string_view punctuation) const {
     return kind == Kind::kPunctuation && text == punctuation;
@@ -53,19 +52,20 @@ struct ProgramToken {
   }
 };
 
+// A splitter of the text of a program into tokens. Not thread safe.
 class ProgramLexer {
  public:
   static constexpr std::size_t kLongestName = 100;
 
-  // The source must outlive the lexer. Throws InputError where it is not UTF-8.
+  // The source must outlive the lexer. Throws InputError if it is not UTF-8.
   explicit ProgramLexer(const ProgramSource& source);
 
-  // The token that comes next.
+  // Returns the token that comes next.
   const ProgramToken& peek() const { return token_; }
-  // Takes it. At the end it stays.
+  // Returns it and moves to the one after it. At the end, kEnd comes again and again.
   ProgramToken take();
 
-  // Throws InputError that shows the place.
+  // Throws InputError that shows the position.
   [[noreturn]] void fail_at(std::size_t offset, const std::string& message) const;
 
  private:
@@ -78,7 +78,7 @@ class ProgramLexer {
   const ProgramSource& source_;
   std::string_view text_;
   std::size_t at_ = 0;
-  int open_ = 0;  // brackets
+  int open_ = 0;  // number of open brackets
   ProgramToken token_;
 };
 

@@ -1,5 +1,5 @@
-// What names mean while a program is executed, where execution is, and how much of it there may be.
-// Not thread safe.
+// ProgramScope, the state of a program's evaluation: the meanings of names, the calls that led to
+// the current position, and the limits of how much may be executed. Not thread safe.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@
 
 namespace doppler::tra {
 
-// Statements and operations that may be executed; every hundred keys that a relation could have
-// count as one more.
+// The largest number of statements and operations that may be executed. Every hundred keys that a
+// relation could have count as one more.
 inline constexpr std::int64_t kMostProgramSteps = 200'000;
 inline constexpr std::size_t kMostProgramDimensions = 1000;
-// Of one value, and key components: kernels name dimensions by 52 letters, which two operands
-// share.
+// The largest number of dimensions, and of key components, of one value: kernels name dimensions by
+// 52 letters, which two operands share.
 inline constexpr std::size_t kMostValueDimensions = 26;
 inline constexpr std::size_t kDeepestCall = 64;
 
@@ -32,37 +32,37 @@ struct ProgramBinding {
   bool fixed;        // must not be assigned to
 };
 
-// What a function or the program itself works with while it is executed.
+// The state of one function, or of the program itself, while it is executed.
 struct ProgramFrame {
   const ProgramSource* source;
   const syntax::Function* function;  // null: the program itself
-  std::size_t called_at;             // in the caller's text
-  std::string prefix;                // of the names of operations
+  std::size_t called_at;             // offset in the caller's text
+  std::string prefix;                // put before the names of operations
   std::map<std::string, ProgramBinding, std::less<>> names = {};
   std::vector<std::pair<std::string, std::int64_t>> repeats = {};  // variables, outermost first
 };
 
-// Every function that fails throws InputError which shows the place `at` in the text of the
-// innermost frame, and the calls that led there.
+// The stack of frames. Every function that fails throws an InputError that shows the position `at`
+// in the text of the innermost frame, and the calls that led there.
 class ProgramScope {
  public:
   explicit ProgramScope(const ProgramSource& source);
 
-  // The innermost frame. Stays where it is when others are entered and left.
+  // Returns the innermost frame. The reference stays valid while others are entered and left.
   ProgramFrame& frame() { return frames_.back(); }
   bool in_program() const { return frames_.size() == 1; }
-  // For the function that `frame` is of. Fails where it runs already or calls are too deep.
+  // Enters the function of `frame`. Fails if it is being executed already or calls are too deep.
   void enter(ProgramFrame frame);
   void leave() { frames_.pop_back(); }
 
   [[noreturn]] void fail(std::size_t at, const std::string& message) const;
   void count_step(std::size_t at, std::int64_t steps = 1);
-  // Fails where a value has more of something than kMostValueDimensions.
+  // Fails if a count of `what` is above kMostValueDimensions.
   void check_count(std::size_t at, std::size_t count, const char* what) const;
-  // The same for all of a value, whose keys are counted as steps.
+  // Fails if a value has too many dimensions or key components; counts its keys as steps.
   void check_size(std::size_t at, const RelationType& type);
 
-  // A call of the algebra; its errors get the place.
+  // Returns body(), a call of the algebra, and adds the position to its errors.
   template <class Body>
   auto guarded(std::size_t at, const Body& body) const {
     try {
@@ -72,27 +72,30 @@ class ProgramScope {
     }
   }
 
-  // The name with numbers in place of {i}.
+  // Returns the name with numbers in place of {i}.
   std::string expanded(const syntax::Name& name);
-  // What a name without {i} stands for here; null: nothing.
+  // Returns the meaning of a name without {i}, or null if it has none.
   const ProgramValue* find(const std::string& name) const;
+  // Returns the meaning of a name. Fails if it has none.
   const ProgramValue& look_up(const syntax::Name& name);
   std::int64_t whole_number(std::size_t at, const ProgramValue& value) const;
 
+  // Returns the dimension of this name. Fails if there is none.
   Dimension dimension(const syntax::Name& name);
-  // All different.
+  // Returns the dimensions of these names. Fails if one occurs twice.
   Dimensions dimensions(const std::vector<syntax::Name>& listed);
-  // Fails where the last of `listed`, which `name` stands for, is there before.
+  // Fails if the last of `listed`, which `name` stands for, occurs in it before.
   void require_first(const syntax::Name& name, const std::vector<std::string>& listed) const;
 
-  // Fails where `name` cannot be given to something new of the whole program.
+  // Fails if `name` cannot be given to something new of the whole program.
   void require_free(std::size_t at, const std::string& name) const;
-  // Fails where `name` cannot be assigned to in this frame.
+  // Fails if `name` cannot be assigned to in this frame.
   void require_assignable(std::size_t at, const std::string& name) const;
 
-  // Dimensions and key components belong to the whole program, also those that functions make.
+  // Adds a dimension to the whole program, also if a function makes it.
   void add_dimension(std::size_t at, const Dimension& dimension);
-  // A component has one extent in the whole program, so that joins fit.
+  // Adds a key component to the whole program. Fails if it is known with another extent, since
+  // joins would not fit.
   void add_component(std::size_t at, const KeyComponent& component);
 
  private:

@@ -1,5 +1,6 @@
-// What a program says, as a tree: expressions and statements as they were written, with places for
-// errors. Names are not looked up yet; program_evaluator.h does that.
+// The syntax tree of a program: expressions and statements as they were written. Names are not
+// looked up yet; evaluate_program() in evaluator.h does that. `at` is everywhere the offset in the
+// text, for errors. Plain values.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,7 @@ struct Dimension {
   Expression size;
 };
 
-// input, param, sparse
+// A declaration by `input`, `param` or `sparse`.
 struct Declaration {
   enum class Kind { kInput, kParameter, kSparse };
 

@@ -1,4 +1,5 @@
-// What an expression of a program can stand for, and arithmetic on it.
+// The values that an expression of a program can have, arithmetic on them, and the built-in
+// functions. Pure functions, so safe to call from several threads.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +14,16 @@
 
 namespace doppler::tra {
 
-// A number, a dimension (in arithmetic: its size), a component of keys, a tensor relation.
+// A number, a dimension (which in arithmetic is its size), a key component or a tensor relation.
 using ProgramValue = std::variant<double, Dimension, KeyComponent, Relation>;
 
-// "a number", "a dimension", ...
+// Returns "a number", "a dimension", …
 std::string kind_of(const ProgramValue& value);
 
-// The number that it is or stands for, if any.
+// Returns the number that the value is or stands for, if any.
 std::optional<double> as_number(const ProgramValue& value);
 
-// The complaint is about one operand; counts from 0.
+// An error in one operand, whose index counts from 0.
 class OperandError : public InputError {
  public:
   OperandError(std::size_t operand, const std::string& message)
@@ -33,14 +34,16 @@ class OperandError : public InputError {
   std::size_t operand_;
 };
 
-// `op` is one of + - * /. Between relations elementwise by the names of dimensions; a number is
-// scaled or shifted by. Throws InputError where there is no result.
+// Returns a op b, where `op` is one of + - * /. Relations are combined elementwise by the names of
+// dimensions; with a number, a relation is scaled or shifted. Throws InputError if the values
+// cannot be combined.
 ProgramValue arithmetic(char op, const ProgramValue& a, const ProgramValue& b);
 ProgramValue negative(const ProgramValue& a);
 
 bool is_built_in(const std::string& function);
-// `result` is what followed ->, if anything did. Throws InputError, OperandError where the function
-// cannot be applied. REQUIRES: is_built_in(function).
+// Returns the value of a call. `result` has the names after ->, if there are any. Throws
+// InputError, or OperandError if one argument is at fault, if the function cannot be applied.
+// REQUIRES: is_built_in(function).
 ProgramValue call_built_in(const std::string& function, std::span<const ProgramValue> arguments,
                            const std::optional<std::vector<std::string>>& result);
 
