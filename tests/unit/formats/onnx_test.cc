@@ -353,7 +353,8 @@ TEST(Onnx, SymbolicDimensions) {
       bytes_of_model, {.dimensions = {{"batch", 8}, {"seq_len", 10}, {"x.2", 3}, {"other", 1}}});
   EXPECT_EQ(result_bytes(bound.graph, "n_y"), 2.0 * 8 * 10 * 3 * 64);
   EXPECT_THAT(bound.notes, Not(Contains(HasSubstr("not bound"))));
-  EXPECT_THAT(bound.notes, Contains(HasSubstr("--dim other=1: the model has no such dimension")));
+  EXPECT_THAT(bound.notes,
+              Contains(HasSubstr("dimension other=1: the model has no such dimension")));
 }
 
 // As exporters leave them that give dimensions no name, or one that says nothing.
@@ -386,7 +387,7 @@ TEST(Onnx, OpenDimensionsOfOneName) {
   EXPECT_EQ(result_bytes(imported.graph, "n_b"), 4.0 * 3 * 224 * 224);
   for (const std::string& name : Names{"side", "x.3"}) {
     EXPECT_THAT(imported.notes, Contains("dimension '" + name + "' is not bound: taken as 224 " +
-                                         "(set with --dim " + name + "=N)"));
+                                         "(set with dimension " + name + "=N)"));
   }
 }
 
