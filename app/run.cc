@@ -10,7 +10,6 @@
 #include "app/option_groups.h"
 #include "app/subject.h"
 #include "app/terminal.h"
-#include "doppler/analysis/fidelity.h"
 #include "doppler/api/placement_source.h"
 #include "doppler/base/error.h"
 #include "doppler/cost/measured_costs.h"
@@ -96,9 +95,7 @@ void run(const RunRequest& request) {
   if (request.placement.empty()) progress.say("placing");
   const schedule::Placement placement = placement_for(request, *problem, warnings);
   progress.say("running");
-  exec::ExecuteResult result = exec::execute(problem, placement, settings);
-  const double predicted =
-      analysis::predict_makespan(*problem, result.placement, settings.mode, settings.choice);
+  api::RunResult result = api::run(problem, placement, settings);
   progress.finish();
   print_warnings(warnings);
   const bool silent = request.profile == kStandardOutput;
@@ -108,8 +105,8 @@ void run(const RunRequest& request) {
     write_output(request.profile, cost::write_measured_costs_json(problem->graph(), *result.costs));
   }
   show_run(*problem, {source.graph, request.trace, request.json, silent}, result.timeline,
-           request.json ? render::execute_json(*problem, origin, settings, result, predicted)
-                        : render::execute_text(*problem, settings, result, predicted));
+           request.json ? render::execute_json(*problem, origin, settings, result, result.predicted)
+                        : render::execute_text(*problem, settings, result, result.predicted));
   if (result.costs && !request.json && !silent && request.trace != kStandardOutput) {
     print(fmt::format("\nwrote {}; use it with --costs\n", request.profile));
   }

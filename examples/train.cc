@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
        .plan = {.shape = {.width = 8}, .imitation_episodes = 64, .episodes = 800},
        .service = {.machine = {.backend = std::string(exec::kEmulatedBackend),
                                .clock = exec::EngineClock::kVirtual,
-                               .skew = {.jitter = 0.03, .device_factors = {{"gpu1", 1.6}}}},
+                               .skew = {.device_factors = {{"gpu1", 1.6}}, .jitter = 0.03}},
                    .runs = 300}});
 
   std::printf("best in the simulator: %.3f ms\n", 1e3 * result.offline->seeds[0].best_times[0]);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "doppler/analysis/fidelity.h"
 #include "doppler/api/load.h"
 #include "doppler/base/file.h"
 #include "doppler/policy/policy.h"
@@ -38,9 +39,12 @@ sim::SimulateResult simulate(const cost::Problem& problem, const Placement& plac
   return sim::simulate(problem, placement, settings);
 }
 
-exec::ExecuteResult run(std::shared_ptr<const cost::Problem> problem, const Placement& placement,
-                        const exec::ExecuteSettings& settings) {
-  return exec::execute(std::move(problem), placement, settings);
+RunResult run(std::shared_ptr<const cost::Problem> problem, const Placement& placement,
+              const exec::ExecuteSettings& settings) {
+  RunResult result{exec::execute(problem, placement, settings)};
+  result.predicted =
+      analysis::predict_makespan(*problem, result.placement, settings.mode, settings.choice);
+  return result;
 }
 
 exec::Replace make_replacement(double budget_seconds) {

@@ -50,11 +50,16 @@ Result place(graph::Graph graph, const std::string& devices, const PlaceOptions&
 sim::SimulateResult simulate(const cost::Problem& problem, const Placement& placement,
                              const sim::SimulateSettings& settings = {});
 
-// Runs a placement on an engine, with random inputs; the result has the simulator's prediction
-// beside what was measured. Throws ParameterError for settings that do not go together, and
-// InfeasibleError if the run fails.
-exec::ExecuteResult run(std::shared_ptr<const cost::Problem> problem, const Placement& placement,
-                        const exec::ExecuteSettings& settings = {});
+// What runs on an engine took, with the makespan that the simulator predicts beside it.
+struct RunResult : exec::ExecuteResult {
+  double predicted = 0.0;  // in the problem's unit, for the placement of the last run
+};
+
+// Runs a placement on an engine, with random inputs. Throws ParameterError for settings that do not
+// go together, InfeasibleError for a placement that breaks a constraint or does not fit, and
+// RunError if a run fails.
+RunResult run(std::shared_ptr<const cost::Problem> problem, const Placement& placement,
+              const exec::ExecuteSettings& settings = {});
 
 // Returns a short search for a placement of what is left of a run that lost devices, as
 // exec::ExecuteSettings::replace: the run then goes on instead of failing.

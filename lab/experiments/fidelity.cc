@@ -85,7 +85,9 @@ class FidelityExperiment final : public Experiment {
       return outcome_of(
           with_other_costs(context, context.problem(kFourDevices, cell.key[1]), sample));
     }
-    analysis::FidelitySettings settings{.sample = sample, .rounds = context.scale().rounds};
+    analysis::FidelitySettings settings;
+    settings.sample = sample;
+    settings.rounds = context.scale().rounds;
     if (cell.key[0] == kWallClock) {
       settings.backend = std::string(exec::kEmulatedBackend);
       settings.time_scale = 1.0;  // in real time: what the engine adds is not hidden

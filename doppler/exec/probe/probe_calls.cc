@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/elementwise.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/registry.h"
 
 namespace doppler::exec {

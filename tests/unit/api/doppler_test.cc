@@ -39,9 +39,10 @@ TEST(Api, PlacesSimulatesAndRuns) {
   const Result placed = place(*problem, {.run = {.max_evaluations = 500}});
   EXPECT_GT(placed.figures.nominal, 0.0);
   EXPECT_EQ(simulate(*problem, placed.placement).median, placed.figures.nominal);
-  const exec::ExecuteResult ran =
-      run(problem, placed.placement,
-          {.backend = std::string(exec::kEmulatedBackend), .clock = exec::EngineClock::kVirtual});
+  exec::ExecuteSettings settings;
+  settings.backend = std::string(exec::kEmulatedBackend);
+  settings.clock = exec::EngineClock::kVirtual;
+  const RunResult ran = run(problem, placed.placement, settings);
   EXPECT_NEAR(ran.predicted, placed.figures.nominal, 1e-12);
   EXPECT_NEAR(ran.median, ran.predicted, 1e-9);
   EXPECT_EQ(make_replacement(0.01)(*problem).device.size(), problem->node_count());
@@ -83,7 +84,7 @@ TEST(Api, TrainsOnFiles) {
   EXPECT_TRUE(result.complete);
   EXPECT_EQ(result.offline->seeds.at(0).best_times.size(), 2u);
   EXPECT_THAT(read_file(files / "run/configuration.json"), HasSubstr("\"devices\": \"2xP100\""));
-  EXPECT_THAT(test::error_of<NoDevicesError>([&] {
+  EXPECT_THAT(test::error_of<InputError>([&] {
                 load_problem({.graph = source.graph, .devices = std::string(kDevicesOfFile)});
               }),
               HasSubstr("g.json: brings no devices of its own"));

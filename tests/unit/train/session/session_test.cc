@@ -132,9 +132,9 @@ TEST_F(Session, RefusesAFolderThatIsTaken) {
   run_session(one_problem(), small("run", {Stage::kSimulation}));
   const std::string before = read("run/checkpoint.json");
   for (const Stage stage : kAllStages) {
-    EXPECT_THAT(test::error_of<ParameterError>(
-                    [&] { run_session(one_problem(), small("run", {stage})); }),
-                StartsWith(path("run") + ": there is a training in this folder"));
+    EXPECT_THAT(
+        test::error_of<ParameterError>([&] { run_session(one_problem(), small("run", {stage})); }),
+        StartsWith(path("run") + ": there is a training in this folder"));
   }
   EXPECT_EQ(read("run/checkpoint.json"), before);
   EXPECT_FALSE(has("run/online.json"));
