@@ -189,8 +189,8 @@ std::string diff_text(const cost::Problem& problem, const analysis::PlacementDif
   } else {
     text += "order      the same\n";
   }
-  text += "\n" + device_table(problem, diff);
-  if (!diff.groups.empty()) text += "\n" + group_table(problem, diff);
+  text.append("\n").append(device_table(problem, diff));
+  if (!diff.groups.empty()) text.append("\n").append(group_table(problem, diff));
   return text;
 }
 
