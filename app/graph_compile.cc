@@ -58,7 +58,7 @@ constexpr const char* kRandomGroup = "Random graphs";
 const std::map<std::string, tra::Optimizer> kOptimizers = {{"sgd", tra::Optimizer::kSgd},
                                                            {"adam", tra::Optimizer::kAdam}};
 // Sizes of workloads; which of them mean something depends on the workload
-// (tra/language/workloads.h).
+// (tra/language/program_text.h).
 const std::vector<std::pair<std::string, std::string>> kSizes = {
     {"batch", "Examples at once"},
     {"seq", "Length of a sequence"},

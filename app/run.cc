@@ -61,10 +61,6 @@ schedule::Placement placement_for(const RunRequest& request, const cost::Problem
   return api::read_placement(request.placement, problem, warnings, true);
 }
 
-schedule::Placement place_rest(const cost::Problem& rest) {
-  return api::place(rest, {.run = {.budget_seconds = kReplacingSeconds}}).placement;
-}
-
 exec::ExecuteSettings settings_for(const RunRequest& request) {
   exec::ExecuteSettings settings = request.execute;
   settings.stop = interrupts();
@@ -72,7 +68,7 @@ exec::ExecuteSettings settings_for(const RunRequest& request) {
   // Values need kernels; an emulated run goes without where the graph has none or time is virtual.
   const bool emulated = settings.backend == exec::kEmulatedBackend;
   settings.computes = !emulated || settings.check || settings.check_finite;
-  if (request.on_failure == "migrate") settings.replace = place_rest;
+  if (request.on_failure == "migrate") settings.replace = api::make_replacement(kReplacingSeconds);
   return settings;
 }
 

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "doppler/api/placement_source.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::api {
 
 TrainingProblem load_training_problem(const ProblemSource& source) {
   LoadedProblem loaded = load_problem(source);
-  schedule::PlacementOrigin origin =
-      schedule::origin_of(*loaded.problem, source.graph, source.devices);
-  origin.graph_format = source.load.format;
-  origin.dimensions = source.load.import.dimensions;
-  for (const FileRules& file : source.rules_of_files) origin.constraints.add(file.rules);
-  origin.constraints.add(source.rules);
+  schedule::PlacementOrigin origin = origin_of(*loaded.problem, source);
   return {std::move(loaded.problem), std::move(origin)};
 }
 
