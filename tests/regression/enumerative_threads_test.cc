@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "doppler/place/methods.h"
+#include "doppler/place/registry.h"
 #include "doppler/schedule/placement.h"
 #include "support/place_support.h"
 
