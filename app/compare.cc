@@ -16,7 +16,6 @@
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/render/problem_text.h"
-#include "doppler/render/result_json.h"
 #include "doppler/render/result_text.h"
 
 namespace doppler::app {

@@ -13,7 +13,6 @@
 #include "doppler/base/error.h"
 #include "doppler/base/json_writer.h"
 #include "doppler/device/spec.h"
-#include "doppler/device/topology_json.h"
 #include "doppler/exec/probe/probe.h"
 #include "doppler/render/machine_text.h"
 #include "doppler/render/table.h"

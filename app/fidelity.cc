@@ -10,7 +10,7 @@
 #include "app/terminal.h"
 #include "doppler/analysis/fidelity.h"
 #include "doppler/api/doppler.h"
-#include "doppler/render/fidelity_text.h"
+#include "doppler/render/analysis_text.h"
 #include "doppler/render/problem_text.h"
 
 namespace doppler::app {

@@ -16,7 +16,6 @@
 #include "doppler/base/json_writer.h"
 #include "doppler/base/units.h"
 #include "doppler/render/problem_text.h"
-#include "doppler/render/result_json.h"
 #include "doppler/render/result_text.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/train/placers/policy_placer.h"

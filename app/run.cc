@@ -14,7 +14,6 @@
 #include "doppler/base/error.h"
 #include "doppler/cost/measured_costs.h"
 #include "doppler/exec/execute.h"
-#include "doppler/render/result_json.h"
 #include "doppler/render/result_text.h"
 #include "doppler/schedule/placement.h"
 

@@ -11,7 +11,6 @@
 #include "app/terminal.h"
 #include "doppler/api/placement_source.h"
 #include "doppler/base/error.h"
-#include "doppler/render/result_json.h"
 #include "doppler/render/result_text.h"
 #include "doppler/sim/repeated_runs.h"
 

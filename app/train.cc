@@ -24,8 +24,8 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/units.h"
-#include "doppler/render/training_text.h"
-#include "doppler/train/session/run_folder.h"
+#include "doppler/render/result_text.h"
+#include "doppler/train/session/offline_run.h"
 
 namespace doppler::app {
 namespace {

@@ -1,4 +1,4 @@
-// Packed files.
+// Fuzzes the unpacking of packed files.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Files of constraints, and their patterns.
+// Fuzzes the reader of files of constraints, and the matching of their patterns.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -1,5 +1,6 @@
-// One format's reader (DOPPLER_FUZZ_FORMAT): any bytes give a graph or an InputError, and a graph
-// that was read is written as our JSON and read back as the same.
+// Fuzzes the reader of the format DOPPLER_FUZZ_FORMAT or, where that is empty, of the format that
+// is recognised: any bytes must give a graph or an InputError, and a graph that was read must be
+// the same after it is written as our JSON and read back.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace doppler;
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   std::optional<formats::Imported> imported;
-  // By the size, so that one input always goes one way.
+  // Whether options are given depends on the size alone, so that an input always does the same.
   const bool bound = size % 2 == 1;
   formats::LoadOptions options{.format = DOPPLER_FUZZ_FORMAT};
   options.import.own_devices = bound;

@@ -1,4 +1,4 @@
-// Placement files, for a graph of two nodes on two devices.
+// Fuzzes the reader of placement files, for a graph of two nodes on two devices.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -1,10 +1,10 @@
-// Topology files.
+// Fuzzes the reader of topology files.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 #include "doppler/base/error.h"
-#include "doppler/device/topology_json.h"
+#include "doppler/device/spec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {

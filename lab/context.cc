@@ -19,7 +19,7 @@
 #include "doppler/formats/formats.h"
 #include "doppler/kernel/registry.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/tra/compile.h"
+#include "doppler/tra/computation.h"
 #include "doppler/tra/language/program_text.h"
 #include "doppler/train/online/online_learner.h"
 #include "doppler/train/placers/policy_placer.h"

@@ -1,7 +1,7 @@
 // Experiments of the paper: the cells that one consists of, how to run a cell, the table of
 // results, and the section of the page that shows them. To add an experiment, add a file to
-// experiments/ and a line to experiments.cc. Experiments are immutable; the other types are plain
-// values.
+// experiments/, its maker below and a line to all_experiments(). Experiments are immutable; the
+// other types are plain values.
 #pragma once
 
 #include <cstddef>
@@ -118,6 +118,19 @@ class Experiment {
   // Returns the section for the results so far, of which there may be none.
   virtual Section show(const ReproductionContext& context, const Results& results) const = 0;
 };
+
+// The makers of the experiments, which are in the files of experiments/.
+std::unique_ptr<Experiment> make_comparison();
+std::unique_ptr<Experiment> make_modes();
+std::unique_ptr<Experiment> make_policies();
+std::unique_ptr<Experiment> make_stages();
+std::unique_ptr<Experiment> make_graph_transfer();
+std::unique_ptr<Experiment> make_machine_transfer();
+std::unique_ptr<Experiment> make_growth();
+std::unique_ptr<Experiment> make_messages();
+std::unique_ptr<Experiment> make_fidelity();
+std::unique_ptr<Experiment> make_assignments();
+std::unique_ptr<Experiment> make_utilisation();
 
 // Returns all experiments, in the order of the pages.
 std::vector<std::unique_ptr<Experiment>> all_experiments();

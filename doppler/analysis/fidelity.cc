@@ -12,7 +12,7 @@
 #include "doppler/base/statistics.h"
 #include "doppler/base/stop.h"
 #include "doppler/cost/measured_costs.h"
-#include "doppler/exec/profile.h"
+#include "doppler/exec/execute.h"
 #include "doppler/schedule/metrics.h"
 #include "doppler/sim/simulator.h"
 

@@ -14,7 +14,7 @@
 
 #include "doppler/base/stop.h"
 #include "doppler/cost/problem.h"
-#include "doppler/place/placer.h"
+#include "doppler/place/registry.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::analysis {

@@ -13,7 +13,7 @@
 
 #include "doppler/device/topology.h"
 #include "doppler/kernel/registry.h"
-#include "doppler/tra/compile.h"
+#include "doppler/tra/computation.h"
 
 namespace doppler::compile {
 

@@ -18,7 +18,6 @@
 #include "doppler/base/file.h"
 #include "doppler/base/names.h"
 #include "doppler/device/presets.h"
-#include "doppler/device/topology_json.h"
 
 namespace doppler::device {
 

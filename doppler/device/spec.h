@@ -1,5 +1,6 @@
 // Device specifications: the short text with which a user says which devices there are (SPEC in the
-// command's help), and the file that makes `cpu:N` mean this machine as it was measured.
+// command's help), the file that makes `cpu:N` mean this machine as it was measured, and topology
+// files.
 //
 //   4xP100, 8xV100, 8xH100      one box; also A100, T4, A10, L4
 //   4xA100-40GB                 with a memory size; without one the larger is meant
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "doppler/device/topology.h"
@@ -53,5 +55,23 @@ std::optional<std::string> probe_file_path();
 // Reads the probe file; returns nothing if there is none. Throws InputError, naming the file and
 // the remedy, if it cannot be read or was measured on another machine.
 std::optional<TopologySpec> read_probe_file();
+
+// --- topology files ---
+//
+// Reading and writing of topologies as JSON (docs/formats/topology.md), in topology_json.cc. A
+// topology that is written and read back is the same.
+
+// Reads a topology. `file` names the source in errors. Throws InputError with the position if the
+// text is damaged, or with the file's name if the topology is inconsistent.
+Topology read_topology_json(const std::string& file, std::string_view text);
+
+// Do the same in two steps, for callers that change the spec in between: the first reads, the
+// second checks and puts the file's name in front of what is wrong.
+TopologySpec read_topology_spec(const std::string& file, std::string_view text);
+Topology make_topology(const std::string& file, TopologySpec spec);
+
+// Returns the topology as text. Throws ParameterError if two kinds, groups or channels share a name
+// or one has none, since the file refers to them by name.
+std::string write_topology_json(const Topology& topology);
 
 }  // namespace doppler::device

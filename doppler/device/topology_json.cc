@@ -1,4 +1,4 @@
-#include "doppler/device/topology_json.h"
+#include "doppler/device/spec.h"
 
 #include <fmt/format.h>
 

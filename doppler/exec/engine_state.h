@@ -22,7 +22,6 @@
 
 #include "doppler/exec/duration_model.h"
 #include "doppler/exec/engine.h"
-#include "doppler/exec/prepared_placement.h"
 #include "doppler/exec/remaining_work.h"
 #include "doppler/exec/timed_run.h"
 #include "doppler/exec/waiting.h"

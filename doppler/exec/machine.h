@@ -15,7 +15,7 @@
 #include "doppler/exec/device_memory.h"
 #include "doppler/exec/dispatch_queue.h"
 #include "doppler/exec/duration_model.h"
-#include "doppler/exec/prepared_placement.h"
+#include "doppler/exec/timed_run.h"
 #include "doppler/schedule/measurer.h"
 #include "doppler/schedule/placement.h"
 

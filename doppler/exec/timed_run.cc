@@ -3,11 +3,60 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "doppler/base/error.h"
 
 namespace doppler::exec {
+namespace {
+
+// The host on a virtual clock, which writes down what happens.
+class Record final : public TimedRun::Host {
+ public:
+  Record(const TransferPlan& plan, const DurationModel& durations, std::uint64_t seed,
+         schedule::Timeline& timeline, StartOrder* order)
+      : plan_(plan), durations_(durations), seed_(seed), timeline_(timeline), order_(order) {}
+
+  double node_starts(NodeId node, DeviceId device, double now) override {
+    if (order_) order_->node_rank[node.index()] = rank_++;
+    const double duration = durations_.node_time(node, device, seed_);
+    timeline_.nodes[node.index()] = {now, now + duration};
+    return duration;
+  }
+  double transfer_starts(TransferIndex index, std::uint32_t others, double now) override {
+    if (order_) order_->transfer_rank[index] = rank_++;
+    const Transfer& transfer = plan_.transfers()[index];
+    const double duration = durations_.transfer_time(transfer, others, seed_);
+    timeline_.transfers.push_back(
+        {transfer.tensor, transfer.consumer, transfer.from, transfer.to, now, now + duration});
+    return duration;
+  }
+  bool node_ends(NodeId, double now) override {
+    timeline_.makespan = now;
+    return true;
+  }
+  bool transfer_ends(TransferIndex, double now) override {
+    timeline_.makespan = now;
+    return true;
+  }
+  void copies_released(std::span<const CopyIndex>) override {}
+
+ private:
+  const TransferPlan& plan_;
+  const DurationModel& durations_;
+  const std::uint64_t seed_;
+  schedule::Timeline& timeline_;
+  StartOrder* order_;
+  std::uint32_t rank_ = 0;
+};
+
+schedule::Placement checked(const cost::Problem& problem, schedule::Placement placement) {
+  schedule::check_placement(problem, placement);
+  return placement;
+}
+
+}  // namespace
 
 TimedRun::TimedRun(const cost::Problem& problem, const schedule::Placement& placement,
                    const TransferPlan& plan, DispatchQueue& queue, Host& host, std::uint64_t seed)
@@ -88,50 +137,6 @@ void TimedRun::advance() {
   }
 }
 
-namespace {
-
-// The host on a virtual clock, which writes down what happens.
-class Record final : public TimedRun::Host {
- public:
-  Record(const TransferPlan& plan, const DurationModel& durations, std::uint64_t seed,
-         schedule::Timeline& timeline, StartOrder* order)
-      : plan_(plan), durations_(durations), seed_(seed), timeline_(timeline), order_(order) {}
-
-  double node_starts(NodeId node, DeviceId device, double now) override {
-    if (order_) order_->node_rank[node.index()] = rank_++;
-    const double duration = durations_.node_time(node, device, seed_);
-    timeline_.nodes[node.index()] = {now, now + duration};
-    return duration;
-  }
-  double transfer_starts(TransferIndex index, std::uint32_t others, double now) override {
-    if (order_) order_->transfer_rank[index] = rank_++;
-    const Transfer& transfer = plan_.transfers()[index];
-    const double duration = durations_.transfer_time(transfer, others, seed_);
-    timeline_.transfers.push_back(
-        {transfer.tensor, transfer.consumer, transfer.from, transfer.to, now, now + duration});
-    return duration;
-  }
-  bool node_ends(NodeId, double now) override {
-    timeline_.makespan = now;
-    return true;
-  }
-  bool transfer_ends(TransferIndex, double now) override {
-    timeline_.makespan = now;
-    return true;
-  }
-  void copies_released(std::span<const CopyIndex>) override {}
-
- private:
-  const TransferPlan& plan_;
-  const DurationModel& durations_;
-  const std::uint64_t seed_;
-  schedule::Timeline& timeline_;
-  StartOrder* order_;
-  std::uint32_t rank_ = 0;
-};
-
-}  // namespace
-
 schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::Placement& placement,
                                  const TransferPlan& plan, DispatchQueue& queue,
                                  const DurationModel& durations, std::uint64_t seed,
@@ -155,6 +160,21 @@ schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::P
         fmt::format("memory ran out with {} nodes and transfers to go", queue.left()));
   }
   return timeline;
+}
+
+PreparedPlacement::PreparedPlacement(std::shared_ptr<const cost::Problem> given_problem,
+                                     schedule::Placement given_placement,
+                                     DispatchQueue::Rules rules)
+    : problem(std::move(given_problem)),
+      placement(checked(*problem, std::move(given_placement))),
+      transfer_plan(*problem, placement),
+      start_order(find_start_order(*problem, placement, transfer_plan, rules.mode)),
+      queue(*problem, placement, transfer_plan, rules, &start_order) {}
+
+schedule::Timeline run_virtually(PreparedPlacement& prepared, const DurationModel& durations,
+                                 std::uint64_t seed) {
+  return run_virtually(*prepared.problem, prepared.placement, prepared.transfer_plan,
+                       prepared.queue, durations, seed);
 }
 
 }  // namespace doppler::exec

@@ -1,11 +1,12 @@
 // A run whose durations are known beforehand: a series of moments at which nodes and transfers end
 // and others start. The same code serves a virtual clock, which jumps from moment to moment
 // (run_virtually()), and an engine that waits for each moment (engine.h), so that both do the same
-// in the same order.
+// in the same order. What both have to work out beforehand is a PreparedPlacement.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -90,5 +91,29 @@ schedule::Timeline run_virtually(const cost::Problem& problem, const schedule::P
                                  const TransferPlan& plan, DispatchQueue& queue,
                                  const DurationModel& durations, std::uint64_t seed,
                                  StartOrder* order = nullptr);
+
+// A placement made ready to run: everything that is worked out once and used by every run of it.
+//
+// Members refer to one another, so an object of this type is never copied or moved. Everything but
+// `queue` is immutable; threads that share the queue take turns.
+struct PreparedPlacement {
+  // Throws ParameterError for a placement that does not belong to the problem, and InfeasibleError
+  // for one that breaks a constraint or does not fit into memory.
+  PreparedPlacement(std::shared_ptr<const cost::Problem> problem, schedule::Placement placement,
+                    DispatchQueue::Rules rules);
+  PreparedPlacement(const PreparedPlacement&) = delete;
+  PreparedPlacement& operator=(const PreparedPlacement&) = delete;
+
+  const std::shared_ptr<const cost::Problem> problem;
+  const schedule::Placement placement;
+  const TransferPlan transfer_plan;
+  const StartOrder start_order;
+  DispatchQueue queue;
+};
+
+// Runs the placement on a virtual clock and returns the timeline. `seed` decides jitter and random
+// choices. Memory suffices, since a start order was found.
+schedule::Timeline run_virtually(PreparedPlacement& prepared, const DurationModel& durations,
+                                 std::uint64_t seed);
 
 }  // namespace doppler::exec

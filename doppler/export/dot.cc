@@ -1,4 +1,4 @@
-// Graphviz: a node's fill says its device, which is also an attribute of its own.
+// The form for Graphviz. The device of a node is shown by its colour and named by an attribute.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -9,8 +9,8 @@
 namespace doppler::exporting {
 namespace {
 
-// Okabe and Ito's colours, which colour-blind people tell apart ("Color Universal Design", 2008),
-// without black; repeated where there are more devices.
+// The colours of Okabe and Ito, which colour-blind people can tell apart ("Color Universal Design",
+// 2008), without black. They repeat if there are more devices.
 constexpr std::string_view kColours[] = {"#E69F00", "#56B4E9", "#009E73", "#F0E442",
                                          "#0072B2", "#D55E00", "#CC79A7"};
 

@@ -74,7 +74,7 @@ Exported write_starpu(const Source& source) {
   for (const device::Device& device : topology.devices()) json.value(device.name);
   json.end_array();
   json.key("tasks").begin_array();
-  // In an order in which a task may be submitted after those that it waits for.
+  // StarPU needs a task to be submitted after those that it waits for.
   for (const NodeId node : graph.topological_order()) {
     json.begin_object(JsonLayout::kCompact);
     json.field("name", graph.node_name(node)).field("codelet", graph.op_kind(node));

@@ -1,7 +1,8 @@
-// The model itself, with the placement in its own metadata, twice: as the multi-device annotations
-// of the ONNX standard (IR version 11: ModelProto.configuration, NodeProto.device_configurations),
-// and as the annotations that ONNX Runtime's session.layer_assignment_settings refers to (the
-// node's metadata "layer_ann"). Everything else stays byte for byte as it was.
+// The ONNX form: the model itself with the placement in its metadata. The placement is written
+// twice: as the multi-device annotations of the ONNX standard (IR version 11:
+// ModelProto.configuration, NodeProto.device_configurations), and as the annotations that ONNX
+// Runtime's session.layer_assignment_settings refers to (the node's metadata "layer_ann").
+// Everything else stays byte for byte as it was.
 #include <fmt/format.h>
 
 #include <set>
@@ -37,7 +38,7 @@ void put_bytes(std::string& out, std::uint32_t field, std::string_view content) 
   out.append(content);
 }
 
-// StringStringEntryProto.
+// Returns the bytes of a StringStringEntryProto.
 std::string entry(std::string_view key, std::string_view value) {
   std::string out;
   put_bytes(out, 1, key);
@@ -66,7 +67,7 @@ class ModelWriter {
       if (reader.field() == 7) {
         put_bytes(exported.bytes, 7, write_graph(reader.message()));
       } else if (reader.field() == 26 && name_of(reader.message()) == kConfiguration) {
-        continue;  // of an earlier export
+        continue;  // an earlier export wrote it
       } else {
         if (reader.field() != 26) reader.skip();
         exported.bytes += source_.model.substr(begin, reader.offset() - begin);
@@ -99,8 +100,8 @@ class ModelWriter {
   }
 
  private:
-  // The first field of a message where it is text: the name of a configuration, the key of an
-  // entry.
+  // Returns the text of a message's field 1, which is the name of a configuration or function, or
+  // the key of an entry.
   static std::string_view name_of(ProtobufReader message) {
     while (message.next()) {
       if (message.field() == 1 && message.wire() == ProtobufReader::Wire::kBytes)
@@ -110,7 +111,8 @@ class ModelWriter {
     return {};
   }
 
-  // Functions stand behind the graph that calls them.
+  // Collects the names of the model's functions. This takes a pass of its own, because functions
+  // come after the graph that calls them.
   void find_functions() {
     ProtobufReader reader(source_.model_file, source_.model);
     while (reader.next()) {
@@ -122,7 +124,8 @@ class ModelWriter {
     }
   }
 
-  // TensorProto.external_data: where the weight's bytes are, if not in the model.
+  // Records the file that holds a weight's bytes (TensorProto.external_data), if they are not in
+  // the model.
   void find_weight_file(ProtobufReader tensor) {
     while (tensor.next()) {
       if (tensor.field() != 13) {
@@ -169,7 +172,7 @@ class ModelWriter {
     std::string_view op;
     while (reader.next()) {
       const std::size_t begin = reader.field_offset();
-      bool ours = false;  // of an earlier export
+      bool ours = false;  // whether an earlier export wrote the field
       if (reader.field() == 2) {
         outputs.push_back(reader.string());
       } else if (reader.field() == 4) {
@@ -191,7 +194,7 @@ class ModelWriter {
     put_bytes(node, 9, entry(kLayerKey, source_.problem.topology().device(device).name));
     put_bytes(node, 9,
               entry(kPriorityKey, fmt::format("{}", source_.placement.priority[placed.index()])));
-    // NodeDeviceConfigurationProto: every result is whole on one device.
+    // The NodeDeviceConfigurationProto says that every result is whole on one device.
     std::string configuration;
     put_bytes(configuration, 1, kConfiguration);
     for (const std::string_view output : outputs) {
@@ -207,8 +210,8 @@ class ModelWriter {
 
   const Source& source_;
   formats::OnnxImported read_;
-  std::size_t unplaced_ = 0;  // on constants and shapes alone
-  std::size_t replaced_ = 0;  // by the nodes of a body
+  std::size_t unplaced_ = 0;  // number of nodes that work on constants and shapes alone
+  std::size_t replaced_ = 0;  // number of nodes that the nodes of a body stand for
   std::set<std::string_view> functions_;
   std::set<std::string_view> weight_files_;
 };

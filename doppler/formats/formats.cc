@@ -10,14 +10,13 @@
 #include "doppler/base/archive.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/formats/chakra/chakra.h"
 #include "doppler/formats/dot/dot.h"
 #include "doppler/formats/hlo/hlo.h"
 #include "doppler/formats/hlo/hlo_module.h"
 #include "doppler/formats/ncnn/ncnn.h"
 #include "doppler/formats/onnx/onnx.h"
 #include "doppler/formats/tasks/tasks.h"
-#include "doppler/formats/torch/torch.h"
+#include "doppler/formats/traces/traces.h"
 #include "doppler/graph/graph_json.h"
 
 namespace doppler::formats {
@@ -97,7 +96,7 @@ const Format& recognise(std::string_view bytes) {
   for (const Format& format : kFormats) {
     if (format.recognises(content)) return format;
   }
-  // The reader of our own format then says where the JSON is damaged.
+  // Damaged JSON is given to the reader of our own format, which says where the damage is.
   if (content.is_json && content.json.damaged()) return format_by_name("json");
   throw InputError(fmt::format("not a graph in a format that is read here ({})", format_names()),
                    Hint::kNameFormat);
@@ -127,7 +126,7 @@ Imported parse(const std::string& file, std::string_view bytes, const LoadOption
 GraphFile unpack_graph(const std::string& path, std::string bytes, const LoadOptions& options) {
   if (!is_packed(bytes)) return {.name = path, .bytes = std::move(bytes)};
   std::vector<Unpacked> members = unpack(path, bytes);
-  // The largest comes first: other files are licences, or traces of other ranks.
+  // The largest is tried first, since other files are licences, or traces of other ranks.
   std::stable_sort(members.begin(), members.end(), [](const Unpacked& a, const Unpacked& b) {
     return a.bytes.size() > b.bytes.size();
   });
@@ -143,7 +142,7 @@ GraphFile unpack_graph(const std::string& path, std::string bytes, const LoadOpt
     }
   };
   auto taken = std::find_if(members.begin(), members.end(), is_graph);
-  if (taken == members.end()) taken = members.begin();  // whose error tells what is read
+  if (taken == members.end()) taken = members.begin();  // its error tells which formats are read
   GraphFile file{.name = taken->name, .bytes = std::move(taken->bytes)};
   if (members.size() > 1) {
     std::string others;
@@ -165,7 +164,7 @@ GraphFile read_graph_file(const std::string& path, const LoadOptions& options) {
 }
 
 Imported load(const std::string& path, const LoadOptions& options) {
-  if (!options.format.empty()) format_by_name(options.format);  // a slip shows at once
+  if (!options.format.empty()) format_by_name(options.format);  // throws before the file is read
   const GraphFile file = read_graph_file(path, options);
   Imported imported = parse(file.name, file.bytes, options);
   imported.notes.insert(imported.notes.begin(), file.notes.begin(), file.notes.end());

@@ -1,5 +1,5 @@
 // Figures that describe a graph (its size, shape, work and traffic, as `dopp graph show` prints
-// them) and its division into levels. Plain values, computed in one pass over the graph.
+// them) and its division into levels and stages. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -66,5 +66,13 @@ struct Levels {
 };
 
 Levels compute_levels(const Graph& graph);
+
+// Returns the nodes by stage, in topological order inside each stage; every node is in exactly one.
+// Stages are the steps in which the method `enumerative` places a graph. The shard kernels of a
+// meta-op are one stage, and so are those of its reductions that are equally deep in its tree of
+// reductions. Nodes of no meta-op are grouped by level. A stage comes after the stages that it
+// reads from, except where two stages read from each other, which does not happen in sharded
+// programs.
+std::vector<std::vector<NodeId>> compute_stages(const Graph& graph);
 
 }  // namespace doppler::graph

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "doppler/kernel/contract.h"
+#include "doppler/kernel/einsum.h"
 #include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/registry.h"
 

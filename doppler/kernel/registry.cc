@@ -8,11 +8,10 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/names.h"
-#include "doppler/kernel/contract.h"
+#include "doppler/kernel/einsum.h"
 #include "doppler/kernel/elementwise.h"
 #include "doppler/kernel/kernel_call.h"
 #include "doppler/kernel/rearrange.h"
-#include "doppler/kernel/reduce.h"
 
 namespace doppler::kernel {
 

@@ -1,7 +1,5 @@
 #include "doppler/nn/matrix.h"
 
-#include "doppler/nn/wide_loops.h"
-
 namespace doppler::nn {
 namespace {
 

@@ -1,13 +1,69 @@
-// The placement methods by name.
+// Placement methods: their interface, and the methods by name. A new method is one source file, its
+// maker below and one line in registry.cc.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "doppler/place/placer.h"
+#include "doppler/base/stop.h"
+#include "doppler/cost/problem.h"
+#include "doppler/schedule/metrics.h"
+#include "doppler/schedule/placement.h"
 
 namespace doppler::place {
+
+// How far a search has got.
+struct Progress {
+  double seconds = 0.0;           // since it began
+  std::uint64_t evaluations = 0;  // simulated runs so far
+  double best = 0.0;              // the best value of the objective, in the problem's time unit
+  double bound = 0.0;             // no placement has a shorter nominal run
+};
+
+// What a method is asked for.
+struct PlaceRequest {
+  std::uint64_t seed = 1;
+  schedule::Objective objective = schedule::Objective::kNominal;
+  // Searches stop after this many simulated runs; 0 means that only `stop` ends them. The same
+  // number and seed give bit-identical results on any number of threads.
+  std::uint64_t max_evaluations = 0;
+  // Searches poll it where they can stop with their best placement so far. One-pass methods may
+  // ignore it.
+  StopToken stop = {};
+  int threads = 1;
+  // Where set, it is called now and then, from the calling thread.
+  std::function<void(const Progress&)> progress = {};
+};
+
+// What a method answers.
+struct PlaceResult {
+  schedule::Placement placement;
+  // Simulated runs. As max_evaluations of another request this number replays the result.
+  std::uint64_t evaluations = 0;
+  // The method proved that no placement is better. Whether a bound is met is judged elsewhere.
+  bool proved_optimal = false;
+  std::string prover = {};   // the method that proved it, where it is not this one
+  std::string note;          // anything a person should know: "best of 50", "stopped early"
+  std::string warning = {};  // what makes the result doubtful
+};
+
+// A placement method. Thread safe.
+class Placer {
+ public:
+  virtual ~Placer() = default;
+  virtual std::string_view name() const = 0;
+  // Returns one line that says what the method does, for help texts and tables.
+  virtual std::string_view summary() const = 0;
+  // Whether the method uses the budget (evaluations or time): searches do, one-pass methods do not.
+  virtual bool uses_budget() const { return false; }
+  // Returns a placement that obeys all constraints and fits into memory. Throws InfeasibleError
+  // that says what does not fit where none was found.
+  virtual PlaceResult place(const cost::Problem& problem, const PlaceRequest& request) const = 0;
+};
 
 // Owns the methods. Methods can be found from several threads at once while none is added.
 class Registry {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "doppler/cost/problem.h"
-#include "doppler/place/placer.h"
+#include "doppler/place/registry.h"
 #include "doppler/schedule/bounds.h"
 #include "doppler/schedule/metrics.h"
 #include "doppler/schedule/placement.h"

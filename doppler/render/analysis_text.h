@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "doppler/analysis/explain_node.h"
+#include "doppler/analysis/fidelity.h"
 #include "doppler/analysis/limits.h"
 #include "doppler/analysis/placement_diff.h"
 #include "doppler/analysis/what_if.h"
 #include "doppler/cost/problem.h"
+#include "doppler/render/problem_text.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::render {
@@ -35,5 +37,21 @@ std::string what_if_text(const cost::Problem& problem,
                          const std::vector<analysis::WhatIfCase>& cases);
 std::string what_if_json(const cost::Problem& problem, const std::string& graph_path,
                          const std::vector<analysis::WhatIfCase>& cases);
+
+// Returns how well runs are predicted.
+std::string fidelity_text(const cost::Problem& problem, const analysis::FidelitySettings& settings,
+                          const analysis::Fidelity& fidelity);
+// Returns the same as a JSON object.
+std::string fidelity_json(const cost::Problem& problem, const GraphOrigin& origin,
+                          const analysis::FidelitySettings& settings,
+                          const analysis::Fidelity& fidelity);
+
+// Returns a row of titles (placement, origin, predicted, measured, min, max, noise, moved_bytes),
+// then a row for each placement. Times are in the problem's unit.
+std::string fidelity_csv(const analysis::Fidelity& fidelity);
+
+// Returns an SVG picture of predicted over measured times: of all placements, and of those near the
+// best.
+std::string fidelity_svg(const cost::Problem& problem, const analysis::Fidelity& fidelity);
 
 }  // namespace doppler::render

@@ -1,4 +1,4 @@
-#include "doppler/render/fidelity_text.h"
+#include "doppler/render/analysis_text.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "doppler/render/result_json.h"
+#include "doppler/render/result_text.h"
 
 #include <string_view>
 

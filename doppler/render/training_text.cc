@@ -1,4 +1,4 @@
-#include "doppler/render/training_text.h"
+#include "doppler/render/result_text.h"
 
 #include <fmt/format.h>
 

@@ -5,9 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "doppler/sim/due_times.h"
-#include "doppler/sim/pending_queues.h"
 #include "doppler/sim/run_state.h"
+#include "doppler/sim/upcoming.h"
 
 namespace doppler::sim {
 

@@ -14,7 +14,7 @@
 
 #include "doppler/base/rng.h"
 #include "doppler/sim/heap.h"
-#include "doppler/sim/run_view.h"
+#include "doppler/sim/simulator.h"
 
 namespace doppler::sim {
 

@@ -38,7 +38,8 @@ std::size_t arity(Form form) {
   }
 }
 
-// The dimension as the operands have it, which must agree; null where none has it.
+// Returns the dimension of this name in the operands, or null if none has it. Throws InputError if
+// operands have it with different sizes or splits.
 const Dimension* look_up(const BlockKernel& kernel, std::span<const Dimensions* const> operands,
                          const std::string& name) {
   const Dimension* found = nullptr;
@@ -56,7 +57,7 @@ const Dimension* look_up(const BlockKernel& kernel, std::span<const Dimensions* 
   return found;
 }
 
-// Which of the operands' dimensions may be missing in the result.
+// Returns whether this dimension of the operands may be missing in the result.
 bool may_drop(const BlockKernel& kernel, const std::string& name) {
   switch (kernel.form) {
     case Form::kContract:
@@ -116,7 +117,7 @@ void check_form(const BlockKernel& kernel, std::span<const Dimensions* const> op
   }
 }
 
-// One letter per dimension name, in order of appearance.
+// The letters of an einsum specification: one for each dimension name, in order of appearance.
 class Letters {
  public:
   std::string of(std::span<const Dimension> dimensions) {

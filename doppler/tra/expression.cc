@@ -13,7 +13,8 @@ namespace doppler::tra {
 
 namespace {
 
-// Checks the type and wraps the expression; messages say which operator was applied to what.
+// Returns the expression as a relation. Throws InputError, naming the operator and the types of its
+// operands, if the type is ill-formed.
 Relation make(Expression expression) {
   try {
     expression.type.check();
@@ -32,8 +33,8 @@ Relation make(Expression expression) {
   throw InputError(fmt::format("{} of {}: {}", operator_name(op), a->type.describe(), why));
 }
 
-// Names that are a dimension of one and a plain key component of the other would be matched by
-// accident.
+// Throws InputError if a key component of `a` has the name of an unsplit dimension of `b`, since a
+// join would match the two by accident.
 void check_names_apart(const Relation& a, const Relation& b) {
   for (const KeyComponent& component : a->type.keys.components()) {
     const int other = find(b->type.dimensions, component.name);
@@ -50,7 +51,7 @@ KeySet joined_keys(const Relation& a, const Relation& b) {
   const KeySet& left = a->type.keys;
   const KeySet& right = b->type.keys;
   std::vector<KeyComponent> components(left.components().begin(), left.components().end());
-  std::vector<int> left_place(right.rank());  // of each right component in the left key, or -1
+  std::vector<int> left_place(right.rank());  // index of a right component in the left key, or -1
   for (std::size_t c = 0; c < right.rank(); ++c) {
     const KeyComponent& component = right.components()[c];
     left_place[c] = left.find(component.name);
@@ -80,7 +81,8 @@ KeySet joined_keys(const Relation& a, const Relation& b) {
   return KeySet(std::move(components), present);
 }
 
-// `keys` with its components in the order of `like`.
+// Returns `keys` with its components in the order of `like`. Throws InputError, naming the operator
+// `op` on `a`, if the two do not have the same components.
 KeySet reordered(const KeySet& keys, const KeySet& like, Operator op, const Relation& a) {
   std::vector<std::size_t> place;
   for (const KeyComponent& component : like.components()) {
@@ -108,8 +110,8 @@ std::string renamed(const Renaming& renaming, const std::string& name) {
   return name;
 }
 
-// Deleting an expression lets go of its operands, which may be the last to hold theirs: what that
-// leaves to delete waits in a list, since programs of many layers are deeper than a stack.
+// Deletes an expression, and the operands of which it was the last owner. These wait in a list
+// instead of being deleted recursively, because programs of many layers would overflow the stack.
 void destroy(const Expression* expression) {
   thread_local std::vector<const Expression*>* waiting = nullptr;
   if (waiting) {
@@ -350,7 +352,7 @@ std::vector<Relation> in_order(std::span<const Relation> roots) {
     Relation relation;
     std::size_t next_operand = 0;
   };
-  std::vector<Visit> stack;  // explicit: deep programs would overflow the call stack
+  std::vector<Visit> stack;  // recursion would overflow the call stack in deep programs
   for (const Relation& root : roots) {
     if (!done.insert(root.get()).second) continue;
     stack.push_back({root});

@@ -23,9 +23,9 @@ std::string without_suffix(const std::string& name, const std::string& suffix) {
   return name.ends_with(suffix) ? name.substr(0, name.size() - suffix.size()) : "";
 }
 
-// A gradient's keys and dimensions brought to those of what it belongs to: sums over key components
-// that came from the other side of a join, zeros where the join had no partner, repeats and sums
-// along dimensions.
+// Returns the gradient with the keys and dimensions of `type`, the type of what it is the gradient
+// of. Key components that came from the other side of a join are summed away, keys for which the
+// join had no partner get zeros, and dimensions are repeated or summed.
 Relation match(const Relation& gradient, const RelationType& type) {
   std::vector<std::string> extra;
   for (const KeyComponent& component : gradient->type.keys.components()) {
@@ -35,11 +35,11 @@ Relation match(const Relation& gradient, const RelationType& type) {
   }
   Relation result = extra.empty() ? gradient : aggregate(gradient, extra, Combine::kAdd);
   result = conform(result, type.dimensions);
-  // A split dimension that was summed away above has left its key component behind.
+  // If both sets of keys are complete boxes, no key is missing and no zeros are needed.
   return result->type.keys.is_box() && type.keys.is_box() ? result : extend(result, type.keys);
 }
 
-// Sums of products over whatever `like` lacks, in one kernel.
+// Returns the product of a and b, summed in the same kernel over the dimensions that `like` lacks.
 Relation product_like(const Relation& a, const Relation& b, const Relation& like) {
   std::vector<std::string> kept;
   for (const Dimension& dimension : like->type.dimensions) {
@@ -57,6 +57,8 @@ Relation product_like(const Relation& a, const Relation& b, const Relation& like
   return all(a) && all(b) ? multiply(a, b) : contract(a, b, kept);
 }
 
+// Differentiation in reverse mode: walks from the loss to the inputs and collects the gradient of
+// every relation on the way.
 class ReverseMode {
  public:
   explicit ReverseMode(const Relation& loss) {
@@ -79,8 +81,9 @@ class ReverseMode {
   }
 
  private:
-  // Gradients are called after what they are gradients of, after the first where they are those of
-  // several.
+  // Returns the gradient under the operand's name with the suffix, if the operand has a name and
+  // the gradient has none. An expression that is the gradient of several operands is named after
+  // the first of them.
   Relation named_for(const Relation& operand, const Relation& gradient,
                      const char* suffix = ".grad") {
     if (operand->name.empty() || !gradient->name.empty()) return gradient;
@@ -173,7 +176,7 @@ class ReverseMode {
       add_to(a, to_a);
       add_to(b, subtract(g, to_a));
     } else if (name == "equal" || name == "greater_equal") {
-      // Constant wherever they have a derivative.
+      // Comparisons are constant wherever they have a derivative, so nothing flows back.
     } else if (name == "sgd_update") {
       add_to(a, g);
       add_to(b, scale(g, -e.kernel.number));
@@ -222,7 +225,8 @@ class ReverseMode {
   }
 
   std::unordered_map<const Expression*, Relation> gradient_;
-  // By what has no name: itself, kept so that its address stays its own, and the same with one.
+  // For each gradient that had no name: itself, kept alive so that its address is not used again,
+  // and its named copy.
   std::unordered_map<const Expression*, std::pair<Relation, Relation>> named_;
 };
 

@@ -24,7 +24,8 @@ std::size_t count(const Shape& shape) {
       std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>()));
 }
 
-// A block with the names of its dimensions and where each begins in the whole.
+// A block with the names of its dimensions, and the index in the whole dimension at which it
+// begins.
 struct Block {
   std::vector<std::string> names;
   Shape shape;
@@ -37,7 +38,8 @@ struct Block {
   }
 };
 
-// A point in a space of named dimensions, advanced like an odometer.
+// A point in a space of named dimensions. next() advances it like an odometer, the last dimension
+// fastest.
 class Odometer {
  public:
   void add(const std::string& name, std::int64_t size) {
@@ -53,7 +55,8 @@ class Odometer {
     const auto found = std::find(names_.begin(), names_.end(), name);
     return at_[static_cast<std::size_t>(found - names_.begin())];
   }
-  // Place of the point's projection in a block.
+  // Returns the index of the block's element at this point; dimensions that the block lacks do not
+  // matter.
   std::size_t index(const Block& block) const {
     std::int64_t i = 0;
     for (std::size_t d = 0; d < block.names.size(); ++d) {
@@ -74,7 +77,7 @@ class Odometer {
   Shape sizes_, at_;
 };
 
-// A function and its first two derivatives at x.
+// The values of a function and of its first two derivatives at one point.
 struct Jet {
   double f, first, second;
 };
@@ -145,7 +148,7 @@ Values run_rotary(const BlockKernel& kernel, const Block& x) {
   return result;
 }
 
-// The block that the kernel makes of these operands.
+// Returns the elements of the block `out` that the kernel computes from these operands.
 Values run(const BlockKernel& kernel, std::span<const Block> in, const Block& out) {
   const bool is_max = kernel.form == Form::kReduce && kernel.combine == Combine::kMax;
   Values result(count(out.shape), is_max ? -std::numeric_limits<double>::infinity() : 0.0);
@@ -244,7 +247,7 @@ class Interpretation {
     return result;
   }
 
-  // The operand's key with the components' values taken from one with more components.
+  // Returns the key of `to` whose components have the same values as in `key`, a key of `from`.
   static Key project(const KeySet& from, const Key& key, const KeySet& to) {
     Key result;
     for (const KeyComponent& component : to.components()) {
@@ -291,7 +294,7 @@ class Interpretation {
         }
         return total;
       }
-      case Operator::kRekey:  // renaming keeps the order of components; added ones are behind
+      case Operator::kRekey:  // the operand's components come first, under other names
         return *at(*a, Key(key.begin(),
                            key.begin() + static_cast<std::ptrdiff_t>((*a)->type.keys.rank())));
       case Operator::kFilter:
@@ -336,7 +339,8 @@ class Interpretation {
     return {};
   }
 
-  // Fills `to` from the larger block, whose dimension d begins `offset` earlier.
+  // Fills the elements of `to` from the larger block `from`, in whose dimension d it begins at
+  // `offset`.
   static void copy_part(const Block& to, Values& values, const Block& from, std::size_t d,
                         std::int64_t offset) {
     Odometer at_point;

@@ -52,10 +52,12 @@ class Lowering {
         lower_tile(e);
         break;
       case Operator::kConcat:
-        break;  // where somebody needs the whole
+        break;  // made by blocks() if something reads the whole
     }
   }
 
+  // Returns the tensors that hold the relation's blocks, by key, and makes those of a concatenation
+  // on first use.
   const std::vector<TensorId>& blocks(const Relation& relation) {
     const auto found = blocks_.find(relation.get());
     if (found != blocks_.end()) return found->second;
@@ -66,13 +68,14 @@ class Lowering {
 
   graph::GraphBuilder& builder() { return builder_; }
 
-  // A tensor under the name of a result: what is produced under another name keeps it.
+  // Makes a tensor an output of the graph and, if `updates` is given, the new value of that
+  // parameter.
   void mark_output(TensorId tensor, std::optional<TensorId> updates) {
     output_.insert(tensor.value());
     if (updates) updates_.emplace(tensor.value(), *updates);
   }
 
-  // Puts everything into the builder, now that outputs and updates are known.
+  // Adds all tensors and edges to the builder. To be called once, after the last mark_output().
   void finish() {
     for (Tensor& tensor : tensors_) {
       const auto id = static_cast<std::uint32_t>(&tensor - tensors_.data());
@@ -121,7 +124,8 @@ class Lowering {
     return TensorId::of(tensors_.size() - 1);
   }
 
-  // Checked and worked out once for all calls with these attributes and shapes: blocks are alike.
+  // Checks a call and returns its work. Calls with the same identity (name and attributes) and
+  // shapes are checked only once, since most blocks of a relation are alike.
   const Work& work_of(const KernelCall& kernel, std::string identity) {
     for (const Shape& shape : kernel.inputs) {
       identity.append(1, '|');
@@ -136,7 +140,8 @@ class Lowering {
     return at->second;
   }
 
-  // The tensor that this call gives, made once for equal calls on equal tensors.
+  // Returns the tensor that a kernel call gives, and adds a node for it unless the same call on the
+  // same tensors was made before.
   TensorId call(const KernelCall& kernel, const std::vector<TensorId>& operands,
                 const std::string& operation, std::span<const std::int64_t> key,
                 const std::string& meta_op, MetaRole role) {
@@ -181,7 +186,7 @@ class Lowering {
   void lower_kernel(const Expression& e) {
     std::vector<TensorId> result;
     std::vector<const std::vector<TensorId>*> operand_blocks;
-    std::vector<std::vector<std::size_t>> places;  // of each operand's components in the key
+    std::vector<std::vector<std::size_t>> places;  // by operand: its components' indices in the key
     for (const Relation& operand : e.operands) {
       blocks(operand);
       std::vector<std::size_t> place;
@@ -275,7 +280,8 @@ class Lowering {
     blocks_.emplace(&e, std::move(result));
   }
 
-  // Part [begin, end) of dimension d of a tensor.
+  // Returns the part [begin, end) of dimension d of a tensor, which is the tensor itself if that is
+  // all of it.
   TensorId slice(TensorId tensor, std::size_t d, std::int64_t begin, std::int64_t end,
                  const std::string& name, const Key& key) {
     const Shape before = tensors_[tensor.index()].shape;
@@ -309,13 +315,14 @@ class Lowering {
                 pieces, name + ".concat", key, name + ".move", MetaRole::kShard);
   }
 
-  // A tiling directly behind a concatenation takes what overlaps; the whole is never made.
+  // Splits a dimension. If the operand is a concatenation along it that nothing has needed so far,
+  // slices are taken from the parts that overlap, and the whole is never made.
   void lower_tile(const Expression& e) {
     const auto d = static_cast<std::size_t>(find(e.type.dimensions, e.dimension));
     const Dimension& after = e.type.dimensions[d];
     Relation source = e.operands[0];
     Dimension before = source->type.dimensions[d];
-    std::ptrdiff_t split = -1;  // where the source's key has the part
+    std::ptrdiff_t split = -1;  // index of the part in the source's keys; -1: it is not split
     if (source->op == Operator::kConcat && source->dimension == e.dimension &&
         !blocks_.contains(source.get())) {
       source = Relation(source->operands[0]);
@@ -365,7 +372,8 @@ class Lowering {
   graph::GraphBuilder builder_;
   std::vector<Tensor> tensors_;
   std::vector<std::pair<TensorId, NodeId>> edges_;
-  std::unordered_map<const Expression*, std::vector<TensorId>> blocks_;  // references stay valid
+  // By key of each relation. References to the vectors stay valid while others are added.
+  std::unordered_map<const Expression*, std::vector<TensorId>> blocks_;
   std::unordered_map<std::string, TensorId> made_;
   std::unordered_map<std::string, Work> work_;
   std::unordered_map<std::string, std::size_t> names_;
@@ -373,8 +381,9 @@ class Lowering {
   std::unordered_map<std::uint32_t, TensorId> updates_;
 };
 
-// For each block of a new value the place of the parameter's block with the same parts; components
-// of the keys may stand in another order.
+// Returns, for each block of a new value, the index of the parameter's block with the same parts.
+// The components of their keys may be in different orders. Throws InputError if the two are split
+// in different ways.
 std::vector<std::size_t> updated_blocks(const Relation& value, const Relation& parameter) {
   const KeySet& from = value->type.keys;
   const KeySet& to = parameter->type.keys;

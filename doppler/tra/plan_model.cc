@@ -53,7 +53,8 @@ double bytes_of(const RelationType& type) {
   return kernel::kBytesPerElement * type.elements() * static_cast<double>(type.keys.size());
 }
 
-// Slices and concatenations that take a dimension from `before` parts to `after`.
+// Returns the number of slices and concatenations that take a dimension from `before` parts to
+// `after` parts.
 double pieces(std::int64_t before, std::int64_t after) {
   if (before % after == 0 || after % before == 0) return static_cast<double>(after);
   return static_cast<double>(before + 2 * after - std::gcd(before, after));
@@ -112,7 +113,7 @@ void PlanModel::add(const Relation& relation) {
     if (d < 0) {
       d = static_cast<int>(operation.dimensions.size());
       operation.dimensions.push_back({dimension.name, dimension.size});
-      // Dimensions that the program itself has split stay as they are.
+      // Dimensions that the program itself has split keep their parts.
       operation.splits.push_back(dimension.parts == 1 && can_split(e.kernel, dimension.name));
     }
     return static_cast<std::size_t>(d);
@@ -145,7 +146,8 @@ void PlanModel::add(const Relation& relation) {
   operations_.push_back(std::move(operation));
 }
 
-// Finds the operation behind renamings and other operators that compute nothing.
+// Follows an operand through renamings and other operators that compute nothing, to the operation
+// that computes it.
 PlanModel::Operand PlanModel::trace(const Relation& operand) const {
   std::vector<std::string> wanted = names(operand->type.dimensions);
   const Expression* e = operand.get();
@@ -177,8 +179,8 @@ PlanCost PlanModel::cost(const Operation& operation, const Choice& mine) const {
   if (operation.source || operation.blocks == 0.0) return {};
   const auto devices = static_cast<double>(machine_.devices);
   const double parts = operation.blocks * product(mine);
-  double largest = 1.0 / operation.blocks;  // share of the largest part
-  double partial = 1.0;                     // results to combine for each block of the whole's
+  double largest = 1.0 / operation.blocks;  // the largest part's share of the work
+  double partial = 1.0;                     // partial results to combine for each block
   for (std::size_t d = 0; d < mine.size(); ++d) {
     const std::int64_t size = operation.dimensions[d].size;
     largest *= static_cast<double>((size + mine[d] - 1) / mine[d]) / static_cast<double>(size);
@@ -219,7 +221,8 @@ Movement PlanModel::movement(const Operand& operand, const Choice& mine,
 PlanCost PlanModel::cost(const Operand& operand, const Choice& mine, const Choice& theirs) const {
   const auto devices = static_cast<double>(machine_.devices);
   PlanCost cost;
-  // Dimension by dimension: those before are already as wanted, those behind still as they were.
+  // Dimensions are split anew one after the other. `others` is the number of parts of all other
+  // dimensions: those before d are already split as `mine`, those behind it still as `theirs`.
   double others = 1.0;
   for (const std::size_t d : operand.there) others *= static_cast<double>(theirs[d]);
   for (std::size_t d = 0; d < operand.here.size(); ++d) {
@@ -237,10 +240,10 @@ PlanCost PlanModel::cost(const Operand& operand, const Choice& mine, const Choic
   const double needed = copies(operand, mine);
   if (!operand.from_source) {
     cost.moved_bytes = operand.bytes * (cost.nodes > 0.0 ? needed : needed - 1.0);
-  } else if (cost.nodes > 0.0) {  // split anew on one device, then sent to the others
+  } else if (cost.nodes > 0.0) {  // an input is split anew on one device and sent to the others
     cost.moved_bytes = operand.bytes * (needed - 1.0);
   }
-  // The new value of a parameter goes wherever the parameter is used.
+  // The new value of a parameter must be sent wherever the parameter is used.
   cost.moved_bytes += operand.update_share * operand.bytes * (needed - 1.0);
   return cost;
 }

@@ -11,11 +11,14 @@ namespace {
 using Operation = PlanModel::Operation;
 using Operand = PlanModel::Operand;
 
-// Sweeps over all operations; few programs need more than three until nothing changes.
+// The largest number of sweeps over all operations. Few programs need more than three until nothing
+// changes.
 constexpr int kMostSweeps = 8;
-// Ways to split one operation: tables have the square of it.
+// The largest number of ways to split one operation. It is limited because tables of movements have
+// an entry for each pair of ways.
 constexpr std::size_t kMostChoices = 400;
 
+// Returns, by operation, the choice that splits each dimension as `parts` says for its name.
 std::vector<Choice> named_choices(const PlanModel& model, const Parts& parts) {
   std::vector<Choice> result;
   for (const Operation& operation : model.operations()) {
@@ -32,9 +35,11 @@ std::vector<Choice> named_choices(const PlanModel& model, const Parts& parts) {
   return result;
 }
 
-// Every operation has a list of choices; what each costs, and what each costs together with each
-// choice of a producer, is worked out once. Layers of a model repeat each other: lists and tables
-// are shared by operations that look the same.
+// A search for the choices, one for each operation, that cost the least in total.
+//
+// Every operation has a list of choices. Tables hold the cost of each choice, and the cost of
+// moving an operand for each pair of choices of an operation and its producer. Operations that look
+// the same share their lists and tables, since the layers of a model repeat each other.
 class PlanOptimizer {
  public:
   explicit PlanOptimizer(const PlanModel& model) : model_(model), parts_(model.machine().devices) {
@@ -54,6 +59,8 @@ class PlanOptimizer {
     }
   }
 
+  // Returns the best choices that are found by improving several starts: that of programmed(), and
+  // one for each of `named`.
   std::vector<Choice> best(std::span<const Parts> named) {
     std::vector<std::vector<std::size_t>> starts{programmed()};
     for (const Parts& parts : named) starts.push_back(greedy(parts));
@@ -76,9 +83,9 @@ class PlanOptimizer {
 
   const std::vector<Choice>& choices(std::size_t i) const { return lists_[list_[i]]; }
 
-  // Products in as many parts as wanted or, where shapes do not allow that, as many as they do.
-  // Other operations may stay in fewer: they are cheap, and what they read and write may have to
-  // move for the sake of the split.
+  // Returns the index of the operation's list in lists_. Products are split into as many parts as
+  // there are devices, as far as their shapes allow it. Other operations may have fewer parts,
+  // since they are cheap and a split can force their operands and results to move.
   std::size_t list_for(const Operation& operation) {
     const bool all = !operation.product;
     Key key{all ? 1.0 : 0.0, all ? 0.0 : operation.blocks};
@@ -91,7 +98,7 @@ class PlanOptimizer {
   }
   std::vector<Choice> choices_for(const Operation& operation) const {
     std::vector<Choice> found;
-    // If there are very many ways, only those that split few dimensions are taken.
+    // If there are too many ways, only those that split at most 3, 2 or 1 dimensions are taken.
     for (const std::size_t most_split :
          {operation.dimensions.size(), std::size_t{3}, std::size_t{2}, std::size_t{1}}) {
       found.clear();
@@ -103,15 +110,16 @@ class PlanOptimizer {
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;
   }
-  // As many parts as wanted, or the next number of which shapes allow it; where they allow none,
-  // as many as they do.
+  // Adds the ways to split a product into one part for each device. If the shape does not allow
+  // that number, the next larger number that it allows is taken, up to twice as many. If it allows
+  // none, prime factors of the number are left out until it does.
   void add_product_choices(const Operation& operation, std::size_t most_split,
                            std::vector<Choice>& found) const {
     double most = operation.blocks;
     for (std::size_t d = 0; d < operation.dimensions.size(); ++d) {
       if (operation.splits[d]) most *= static_cast<double>(operation.dimensions[d].size);
     }
-    // The program's own keys are parts already.
+    // A program with keys has split the work already, into `blocks` parts.
     const auto wanted = static_cast<std::int64_t>(
         std::ceil(static_cast<double>(parts_) / std::max(operation.blocks, 1.0)));
     const std::int64_t last = most >= static_cast<double>(parts_) ? 2 * wanted : wanted;
@@ -123,15 +131,16 @@ class PlanOptimizer {
       distribute(operation, factors, most_split, found);
     }
   }
-  // Any number of parts that divides the wanted one.
+  // Adds the ways to split an operation into any number of parts that divides the number of
+  // devices.
   void add_all_choices(const Operation& operation, std::size_t most_split,
                        std::vector<Choice>& found) const {
     for (std::int64_t parts = 1; parts <= parts_; ++parts) {
       if (parts_ % parts == 0) distribute(operation, prime_factors(parts), most_split, found);
     }
   }
-  // Every way to give the factors to dimensions. Equal ones go to dimensions in rising order, so
-  // that nothing is found twice.
+  // Adds every way to split dimensions by these factors, with at most `most_split` dimensions
+  // split. Equal factors are given to dimensions in rising order, so that no way is found twice.
   static void distribute(const Operation& operation, const std::vector<std::int64_t>& factors,
                          std::size_t most_split, std::vector<Choice>& found) {
     Choice choice(operation.dimensions.size(), 1);
@@ -158,6 +167,7 @@ class PlanOptimizer {
     }
   }
 
+  // Returns the index of the table with the cost of each choice of the operation itself.
   std::size_t own_table(const Operation& operation, std::size_t list) {
     Key key{static_cast<double>(list), operation.source ? 1.0 : 0.0,
             operation.blocks,          operation.flops,
@@ -176,10 +186,11 @@ class PlanOptimizer {
     return at->second;
   }
 
-  // Rows: the operation's choices; columns: the producer's.
+  // Returns the index of the table with the cost of moving an operand. It has a row for each choice
+  // of the operation and a column for each choice of the producer.
   std::size_t move_table(const Operand& operand, std::size_t mine, std::size_t theirs) {
     Key key{static_cast<double>(mine), static_cast<double>(theirs), operand.bytes,
-            operand.update_share, operand.from_source ? -1.0 : -2.0};  // no index is negative
+            operand.update_share, operand.from_source ? -1.0 : -2.0};  // unlike any index
     for (const std::size_t d : operand.here) key.push_back(static_cast<double>(d));
     for (const std::size_t d : operand.there) key.push_back(static_cast<double>(d));
     const auto [at, fresh] = table_index_.emplace(std::move(key), tables_.size());
@@ -193,12 +204,14 @@ class PlanOptimizer {
     }
     return at->second;
   }
+  // Returns the cost of moving an operand of operation i for one choice of each side.
   double move(std::size_t i, std::size_t operand, std::size_t mine, std::size_t theirs) const {
     const std::size_t producer = model_.operations()[i].operands[operand].producer;
     return tables_[moves_[i][operand]][mine * choices(producer).size() + theirs];
   }
 
-  // The choice of a parameter that goes with this one of its new value.
+  // Returns the choice of a parameter that splits it as the choice `of_update` splits its new
+  // value.
   std::size_t tied_choice(std::size_t parameter, std::size_t of_update) const {
     const auto update = static_cast<std::size_t>(tied_[parameter]);
     Choice wanted;
@@ -211,8 +224,10 @@ class PlanOptimizer {
     return static_cast<std::size_t>(found - list.begin());
   }
 
-  // Least cost of everything up to each operation, by its choice, as if every operation were read
-  // once: what several read is shared among them. Then backwards, each as suits those that read it.
+  // Returns choices found by dynamic programming. The first pass computes, for each choice of an
+  // operation, the least cost of everything up to it. An operation that several others read is
+  // counted in equal shares with each of them, which is exact only for trees. The second pass goes
+  // backwards and takes for each operation the choice that is cheapest for it and its readers.
   std::vector<std::size_t> programmed() const {
     const auto operations = model_.operations();
     std::vector<std::vector<double>> least(operations.size());
@@ -243,7 +258,9 @@ class PlanOptimizer {
     return all;
   }
 
-  // Each operation as named or, where that is none of its choices, as suits what comes before.
+  // Returns choices that split operations as `parts` says for the names of dimensions. Where that
+  // is not among an operation's choices, it takes the cheapest one given the choices of its
+  // producers.
   std::vector<std::size_t> greedy(const Parts& parts) const {
     const std::vector<Choice> wanted = named_choices(model_, parts);
     std::vector<std::size_t> all(wanted.size(), 0);
@@ -262,7 +279,8 @@ class PlanOptimizer {
     return all;
   }
 
-  // Returns the cost of each choice of an operation, given the choices of its neighbours.
+  // Returns the cost of each choice of operation i, given the choices of its producers and, if
+  // `with_uses`, of its readers.
   std::vector<double> costs(std::size_t i, const std::vector<std::size_t>& all,
                             bool with_uses) const {
     const Operation& operation = model_.operations()[i];
@@ -274,6 +292,7 @@ class PlanOptimizer {
     if (with_uses) add_uses(i, all, result);
     return result;
   }
+  // Adds the cost of moving the result of operation i to its readers.
   void add_uses(std::size_t i, const std::vector<std::size_t>& all,
                 std::vector<double>& cost) const {
     for (const PlanModel::Use& use : model_.operations()[i].uses) {
@@ -283,7 +302,8 @@ class PlanOptimizer {
     }
   }
 
-  // Changes one operation at a time while that helps it and its neighbours.
+  // Changes the choice of one operation at a time while that lowers the cost of it and its
+  // neighbours together.
   void improve(std::vector<std::size_t>& all) const {
     for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
       bool changed = false;
@@ -293,7 +313,7 @@ class PlanOptimizer {
     }
   }
   bool improve_one(std::size_t i, std::vector<std::size_t>& all) const {
-    if (tied_[i] >= 0) return false;  // goes with its new value
+    if (tied_[i] >= 0) return false;  // is changed together with its new value
     std::vector<double> cost = costs(i, all, true);
     if (const std::ptrdiff_t updated = model_.operations()[i].updates; updated >= 0) {
       add_parameter(i, static_cast<std::size_t>(updated), all, cost);
@@ -307,8 +327,8 @@ class PlanOptimizer {
     }
     return true;
   }
-  // Adds to the costs of a new value's choices what they cost those that read the parameter, which
-  // is split in the same way.
+  // Adds, to each choice of a new value, the cost of moving the parameter to its readers, because
+  // the parameter is split in the same way as its new value.
   void add_parameter(std::size_t update, std::size_t parameter, const std::vector<std::size_t>& all,
                      std::vector<double>& cost) const {
     std::vector<double> read(choices(parameter).size(), 0.0);
@@ -339,14 +359,15 @@ class PlanOptimizer {
   }
 
   const PlanModel& model_;
-  std::int64_t parts_;                       // of a product
-  std::vector<std::vector<Choice>> lists_;   // each in rising order
+  std::int64_t parts_;                       // the wanted number of parts: one for each device
+  std::vector<std::vector<Choice>> lists_;   // each sorted
   std::vector<std::vector<double>> tables_;  // seconds
   std::map<Key, std::size_t> list_index_, table_index_;
-  // The lists below are by operation.
+  // The vectors below have an entry for each operation; list_ and own_ are indices of its list and
+  // of the table of its own costs.
   std::vector<std::size_t> list_, own_;
-  std::vector<std::vector<std::size_t>> moves_;  // by operand
-  std::vector<std::ptrdiff_t> tied_;             // parameters: the operation that renews it
+  std::vector<std::vector<std::size_t>> moves_;  // indices of tables, by operand
+  std::vector<std::ptrdiff_t> tied_;  // the operation that gives a parameter its new value, or -1
 };
 
 }  // namespace

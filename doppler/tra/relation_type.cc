@@ -139,7 +139,8 @@ bool operator==(const KeySet& a, const KeySet& b) {
 
 namespace {
 
-// Positions inside a dimension times its parts must not overflow, and doubles must hold the counts.
+// The largest size of a dimension, so that a position in it times its number of parts does not
+// overflow; and the largest number of elements, which doubles hold exactly.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 31;
 constexpr double kMostElements = 1e15;
 

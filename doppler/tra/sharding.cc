@@ -23,7 +23,7 @@ class Sharder {
                                               ? label(e.kernel)
                                               : std::string(operator_name(e.op)),
                                           number);
-    // An operation is a meta-op: no two have the same name.
+    // Every operation becomes a meta-op of the graph, so no two may have the same name.
     if (e.op != Operator::kInput && !names_.insert(name_).second) {
       name_ = fmt::format("{}.{}", name_, number);
       names_.insert(name_);
@@ -38,7 +38,8 @@ class Sharder {
     return std::clamp<std::int64_t>(sharding_(e, dimension.name), 1, dimension.size);
   }
 
-  // Puts the dimension together and splits it anew, unless it is as wanted.
+  // Returns the relation with the dimension in `wanted` parts. If it has another number of parts,
+  // they are put together and split anew.
   Relation retiled(const Relation& a, const std::string& dimension, std::int64_t wanted) const {
     const auto d = static_cast<std::size_t>(find(a->type.dimensions, dimension));
     const std::int64_t is = a->type.dimensions[d].parts;
@@ -137,7 +138,7 @@ class Sharder {
 
   const Sharding& sharding_;
   std::unordered_map<const Expression*, Relation> done_;
-  std::string name_;  // of the operation at hand
+  std::string name_;  // of the operation that is being split
   std::unordered_set<std::string> names_;
 };
 

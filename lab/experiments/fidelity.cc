@@ -10,7 +10,7 @@
 #include "doppler/analysis/placement_sample.h"
 #include "doppler/render/charts/charts.h"
 #include "lab/context.h"
-#include "lab/experiments/experiments.h"
+#include "lab/experiment.h"
 #include "lab/reproduce.h"
 
 namespace doppler::lab {

@@ -8,7 +8,7 @@
 #include "doppler/render/charts/charts.h"
 #include "doppler/train/placers/policy_placer.h"
 #include "lab/context.h"
-#include "lab/experiments/experiments.h"
+#include "lab/experiment.h"
 #include "lab/published.h"
 #include "lab/reproduce.h"
 

@@ -6,7 +6,6 @@
 #include "doppler/render/charts/charts.h"
 #include "lab/context.h"
 #include "lab/experiment.h"
-#include "lab/experiments/experiments.h"
 #include "lab/published.h"
 #include "lab/reproduce.h"
 

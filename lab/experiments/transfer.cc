@@ -9,7 +9,6 @@
 #include "doppler/train/placers/policy_placer.h"
 #include "lab/context.h"
 #include "lab/experiment.h"
-#include "lab/experiments/experiments.h"
 #include "lab/published.h"
 #include "lab/reproduce.h"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
-#include "doppler/kernel/contract.h"
 #include "doppler/kernel/cpu/contract_plan.h"
+#include "doppler/kernel/einsum.h"
 #include "support/kernels.h"
 
 namespace doppler {

@@ -18,7 +18,7 @@
 #include "doppler/graph/serial_runner.h"
 #include "doppler/schedule/memory.h"
 #include "doppler/sim/simulator.h"
-#include "doppler/tra/compile.h"
+#include "doppler/tra/computation.h"
 #include "support/lowered.h"
 #include "support/random_programs.h"
 

@@ -8,7 +8,7 @@
 
 #include "doppler/compile/plan_search.h"
 #include "doppler/graph/serial_runner.h"
-#include "doppler/tra/compile.h"
+#include "doppler/tra/computation.h"
 #include "doppler/tra/lowering.h"
 #include "doppler/tra/program.h"
 #include "support/programs.h"

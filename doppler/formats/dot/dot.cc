@@ -26,7 +26,7 @@ constexpr std::size_t kMaxEdges = 20'000'000;
 
 // The attributes that have a meaning here, of nodes and of edges alike.
 struct Attributes {
-  std::optional<double> time, cost, weight;  // three words for one thing, in this order
+  std::optional<double> time, cost, weight;  // mean the same; the first one given holds
   std::optional<double> flops, bytes, size, bytes_read, bytes_written, transfer_time;
   std::optional<std::string> op, label, time_unit;
 

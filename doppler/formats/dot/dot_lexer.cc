@@ -31,7 +31,7 @@ bool DotToken::is_keyword(std::string_view keyword) const {
 
 DotLexer::DotLexer(const std::string& file, std::string_view text) : file_(file), text_(text) {
   require_utf8(file_, text_);
-  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark is harmless
+  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // skips a byte order mark
   scan();
 }
 

@@ -17,14 +17,14 @@
 namespace doppler::formats {
 namespace {
 
-// The number of instructions up to which calls are inlined; further calls stay single nodes.
+// The largest number of instructions that inlined calls may add. Calls beyond it stay single nodes.
 constexpr std::size_t kMaxInlined = 200'000;
 
 // The location of one array of an instruction's result.
 struct Leaf {
   enum class Kind : std::uint8_t {
-    kNothing,   // no data: a token, or made up on the spot where it is read
-    kConstant,  // known before the program runs; a parameter of the graph
+    kNothing,   // no data in memory: a token, or a value that every reader generates itself
+    kConstant,  // known before the program runs, so a parameter of the graph
     kTensor,
   };
   Kind kind = Kind::kNothing;
@@ -32,10 +32,10 @@ struct Leaf {
 };
 using Leaves = std::vector<Leaf>;
 
-// The position of a computation in the graph.
+// The call in whose place a computation is added to the graph; empty for the entry computation.
 struct Site {
-  std::string prefix = {};   // of names, tells inlined copies apart
-  std::string op_name = {};  // of the call that stood here
+  std::string prefix = {};   // put before names, so that inlined copies differ
+  std::string op_name = {};  // the op_name of the call
 };
 
 class HloReader {
@@ -81,7 +81,7 @@ class HloReader {
     return leaves;
   }
 
-  // Adds the work of a computation and gives the leaves of its root.
+  // Adds the work of a computation and returns the leaves of its root.
   Leaves add_computation(const HloComputation& computation, std::span<const Leaves> parameters,
                          const Site& site) {
     std::vector<Leaves> values(computation.instructions.size());
@@ -92,7 +92,7 @@ class HloReader {
       const HloInstruction& instruction = computation.instructions[i];
       if (instruction.opcode != "parameter")
         values[i] = add_instruction(computation, instruction, values, site);
-      // Whatever the text says of tuples, there is one leaf per array of the shape.
+      // Damaged tuples may give another number of leaves than the shape has arrays.
       values[i].resize(instruction.shape.leaf_count());
     }
     return values[computation.root];
@@ -150,7 +150,7 @@ class HloReader {
     return add_work(computation, instruction, values, site);
   }
 
-  // A scalar, or text left out ("{...}"), is no data worth a tensor; larger literals are.
+  // Adds a parameter for a constant. Scalars are not worth a tensor of their own.
   Leaves add_constant(const HloInstruction& instruction, const std::string& prefix) {
     if (instruction.shape.tuple || instruction.shape.dims.empty()) return {};
     return {{Leaf::Kind::kConstant, graph_.add_parameter(prefix + std::string(instruction.name),
@@ -168,7 +168,7 @@ class HloReader {
     return element_leaves(shape, static_cast<std::size_t>(index[0]), tuple);
   }
 
-  // REQUIRES: the shape has such an element.
+  // Returns those leaves of a tuple that belong to one element. REQUIRES: the shape has it.
   static Leaves element_leaves(const HloShape& shape, std::size_t element, const Leaves& tuple) {
     std::size_t begin = 0;
     for (std::size_t i = 0; i < element; ++i) begin += shape.elements[i].leaf_count();
@@ -195,7 +195,7 @@ class HloReader {
         if (leaf.kind != Leaf::Kind::kNothing) operands.push_back(leaf.tensor);
       }
     }
-    if (known) {  // compilers compute it ahead
+    if (known) {  // compilers compute it ahead of time
       ++folded_;
       for (std::size_t i = 0; data && i < shapes.size(); ++i) {
         results[i] = {Leaf::Kind::kConstant,
@@ -238,7 +238,8 @@ class HloReader {
     return results;
   }
 
-  // Compilers for TPUs fuse them with what reads or makes their data.
+  // Counts the collectives inside a fusion. Compilers for TPUs fuse collectives with the operations
+  // that read or make their data.
   void count_fused_collectives(const HloInstruction& fusion) {
     const HloComputation* body = costs_.callee(fusion, "calls");
     if (body == nullptr) return;
@@ -257,8 +258,8 @@ class HloReader {
     return hlo_scope(hlo_op_name_in_call(site.op_name, name));
   }
 
-  // Which arrays of a loop's state its body hands on as they are. Only plain elements of the state
-  // count; nested tuples are left alone.
+  // Returns, by array of a loop's state, whether the loop's body passes it on unchanged. States
+  // that have nested tuples are taken to change.
   std::vector<bool> passed_through(const HloInstruction& loop, std::size_t leaves) const {
     std::vector<bool> passed(leaves, false);
     const HloComputation* body = loop.opcode == "while" ? costs_.callee(loop, "body") : nullptr;
@@ -275,7 +276,8 @@ class HloReader {
     return passed;
   }
 
-  // Which arrays of an asynchronous start's tuple it makes: the operands in it are there already.
+  // Returns, by array of an instruction's result, whether the instruction makes it. The tuple of an
+  // asynchronous start also holds its operands, which exist already.
   static std::vector<bool> made_by_start(const HloInstruction& instruction, std::size_t leaves) {
     const HloShape& shape = instruction.shape;
     const auto result = hlo_async_result(instruction.opcode, shape);
@@ -288,7 +290,8 @@ class HloReader {
     return made;
   }
 
-  // input_output_alias={ {0}: (3, {}, may-alias), … }: result 0 is written over parameter 3.
+  // Declares the updates of parameters that the module's aliases state: after
+  // input_output_alias={ {0}: (3, {}, may-alias), … }, result 0 is written over parameter 3.
   void apply_aliases(const HloComputation& entry, std::span<const Leaves> parameters,
                      const Leaves& results) {
     const HloShape& root = entry.instructions[entry.root].shape;

@@ -73,7 +73,7 @@ constexpr std::string_view kElementwise[] = {"abs",
                                              "all-reduce",
                                              "reduce-scatter"};
 
-// Moves data and computes nothing.
+// Opcodes that move data and compute nothing.
 constexpr std::string_view kMoves[] = {"copy",
                                        "transpose",
                                        "concatenate",
@@ -93,7 +93,7 @@ constexpr std::string_view kMoves[] = {"copy",
                                        "send",
                                        "recv"};
 
-// These read as much as they give, however large what they look into.
+// Opcodes that read only as many bytes as their result has, however large their operand is.
 constexpr std::string_view kLookups[] = {"slice", "dynamic-slice", "gather"};
 
 const HloShape& operand_shape(const HloComputation& computation, const HloInstruction& instruction,
@@ -132,7 +132,7 @@ double all_elements(const HloShape& shape) {
   return sum;
 }
 
-// Comparisons to bring `elements` values into order in rows of `row`.
+// Returns the number of comparisons that sort `elements` values in rows of `row` values each.
 double sort_flops(double elements, double row) {
   return elements * std::max(std::log2(std::max(row, 1.0)), 1.0);
 }
@@ -142,19 +142,21 @@ double dot_flops(const HloShape& lhs, const HloShape& out, std::string_view cont
   const std::vector<std::int64_t> dims = hlo_integers(contracting);
   for (const std::int64_t i : dims) contracted *= dim(lhs, i);
   if (dims.empty() && !lhs.dims.empty() && contracting.empty()) {
-    contracted = static_cast<double>(lhs.dims.back());  // dot of vectors, without its numbers
+    contracted = static_cast<double>(lhs.dims.back());  // products of vectors need no attribute
   }
   return 2.0 * largest_leaf(out) * contracted;
 }
 
-// The first array of what may be a tuple: vendor libraries give their workspace behind the result.
+// Returns the shape itself or, of a tuple, the first array in it. Calls of vendor libraries return
+// their result first, and their workspace behind it.
 const HloShape& first_array(const HloShape& shape) {
   const HloShape* at = &shape;
   while (at->tuple && !at->elements.empty()) at = &at->elements.front();
   return *at;
 }
 
-// The largest values of each row are kept in order while the others pass.
+// Returns the comparisons of a selection that keeps the k largest values of each row sorted while
+// it goes through the row.
 double top_k_flops(const HloShape& in, const HloShape& out) {
   const HloShape& values = first_array(out);
   return sort_flops(in.element_count(),
@@ -182,8 +184,8 @@ std::size_t scatter_width(const HloInstruction& scatter) {
 const HloShape& scatter_updates(const HloComputation& computation, const HloInstruction& scatter) {
   return operand_shape(computation, scatter, scatter_width(scatter) + 1);
 }
-// Returns the bytes that a scatter writes of one array: only the updates, unless the array is first
-// made here.
+// Returns the bytes that a scatter writes of its i-th array. These are only the updates, unless the
+// array is filled with a constant first.
 double scatter_bytes_written(const HloComputation& computation, const HloInstruction& scatter,
                              std::size_t i) {
   const HloInstruction& target = computation.instructions[scatter.operands[i]];
@@ -193,8 +195,33 @@ double scatter_bytes_written(const HloComputation& computation, const HloInstruc
   return made_here ? target.shape.bytes() : std::min(updates.bytes(), target.shape.bytes());
 }
 
-// Instructions that pass their data on unchanged, or nearly so.
+// Opcodes that pass on the data of their operand, under another shape or as a copy.
 constexpr std::string_view kHandOn[] = {"bitcast", "reshape", "copy", "bitcast-convert"};
+
+// Returns the bytes that a computation writes of a result. If the result is an array that is
+// overwritten in place, even under another shape, these are only the overwritten part.
+double bytes_written_as(const HloComputation& computation, std::uint32_t value) {
+  const double all = computation.instructions[value].shape.bytes();
+  while (computation.instructions[value].opcode != "copy" &&
+         is_in(computation.instructions[value].opcode, kHandOn) &&
+         !computation.instructions[value].operands.empty()) {
+    value = computation.instructions[value].operands[0];
+  }
+  const HloInstruction& instruction = computation.instructions[value];
+  if (instruction.opcode == "scatter" && !instruction.shape.tuple) {
+    return std::min(all, scatter_bytes_written(computation, instruction, 0));
+  }
+  if (instruction.opcode != "dynamic-update-slice") return all;
+  return std::min(all, operand_shape(computation, instruction, 1).bytes());
+}
+
+double bytes_written_by(const HloComputation& computation) {
+  const HloInstruction& root = computation.instructions[computation.root];
+  if (root.opcode != "tuple") return bytes_written_as(computation, computation.root);
+  double sum = 0.0;
+  for (const std::uint32_t operand : root.operands) sum += bytes_written_as(computation, operand);
+  return sum;
+}
 
 }  // namespace
 
@@ -253,7 +280,7 @@ const HloCosts::Uses& HloCosts::uses_of(const HloComputation& computation) {
 double HloCosts::bytes_read_of(const HloComputation& computation, std::uint32_t value, int depth) {
   const HloInstruction& instruction = computation.instructions[value];
   const double all = instruction.shape.bytes();
-  constexpr int kMostDepth = 100;  // of views and fusions inside fusions
+  constexpr int kMostDepth = 100;  // of views, and of fusions inside fusions
   if (value == computation.root || depth > kMostDepth) return all;
   if (const auto known = bytes_read_.find(&instruction); known != bytes_read_.end()) {
     return known->second;
@@ -277,41 +304,13 @@ double HloCosts::bytes_read_of(const HloComputation& computation, std::uint32_t 
     }
     if (bytes >= all) break;
   }
-  // Below the deepest level everything counts. Such a value may be kept for a caller from a higher
-  // level that asks later.
+  // At the depth limit all bytes are counted, and a result that follows from that is kept also for
+  // callers that would have stayed within the limit.
   return bytes_read_[&instruction] = std::min(bytes, all);
 }
 
-namespace {
-
-// Returns the bytes written of one array: only a part if it is overwritten in place, also if its
-// shape is changed afterwards.
-double bytes_written_as(const HloComputation& computation, std::uint32_t value) {
-  const double all = computation.instructions[value].shape.bytes();
-  while (computation.instructions[value].opcode != "copy" &&
-         is_in(computation.instructions[value].opcode, kHandOn) &&
-         !computation.instructions[value].operands.empty()) {
-    value = computation.instructions[value].operands[0];
-  }
-  const HloInstruction& instruction = computation.instructions[value];
-  if (instruction.opcode == "scatter" && !instruction.shape.tuple) {
-    return std::min(all, scatter_bytes_written(computation, instruction, 0));
-  }
-  if (instruction.opcode != "dynamic-update-slice") return all;
-  return std::min(all, operand_shape(computation, instruction, 1).bytes());
-}
-
-double bytes_written_by(const HloComputation& computation) {
-  const HloInstruction& root = computation.instructions[computation.root];
-  if (root.opcode != "tuple") return bytes_written_as(computation, computation.root);
-  double sum = 0.0;
-  for (const std::uint32_t operand : root.operands) sum += bytes_written_as(computation, operand);
-  return sum;
-}
-
-}  // namespace
-
-// Only what comes in and goes out moves through memory.
+// Returns the cost of a fusion: the flops of all its instructions, but only the bytes of its
+// operands and results, since values inside do not pass through memory.
 HloCost HloCosts::fusion(const HloComputation&, const HloInstruction& instruction) {
   const HloComputation* body = callee(instruction, "calls");
   if (body == nullptr) return {};
@@ -324,7 +323,8 @@ HloCost HloCosts::fusion(const HloComputation&, const HloInstruction& instructio
   return result;
 }
 
-// Products by vendor libraries are known by their targets; others count one flop per element.
+// Returns the flops of a custom call. Products, convolutions and attention of vendor libraries are
+// recognised by the name of their target; unknown targets count one flop per element.
 HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstruction& instruction,
                               const HloShape& results) {
   HloCost result;
@@ -352,7 +352,7 @@ HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstru
       contracting = config.substr(at, end - at);
     }
     if (hlo_integers(contracting).empty()) {
-      // |A| = mk, |B| = kn and |C| = mn give k.
+      // A has mk elements, B has kn and C has mn, which gives k = sqrt(|A| |B| / |C|).
       const double elements = std::max(out.element_count(), 1.0);
       const double k = std::sqrt(lhs.element_count() * rhs.element_count() / elements);
       result.flops = 2.0 * elements * k;
@@ -361,9 +361,9 @@ HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstru
     }
     result.product = true;
   } else if (has("attn") || has("fmha")) {
-    // Fused attention, of queries and keys: two products forward, five backward. The keys' sequence
-    // is the largest dimension in front of the features.
-    // If there are no keys, they are in one array with the queries and values.
+    // Fused attention has two products in the forward and five in the backward pass. The operands
+    // are queries and keys, or one array with queries, keys and values. The length of the sequence
+    // is the largest dimension of the keys other than the last, which holds the features.
     const bool packed = rhs.element_count() == 0.0;
     const HloShape& keys = packed ? lhs : rhs;
     double sequence = 1.0;
@@ -403,7 +403,7 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
     }
     return result;
   }
-  if (opcode == "conditional") {  // the dearest branch
+  if (opcode == "conditional") {  // costs as much as its most expensive branch
     for (const std::uint32_t called : callees(instruction)) {
       const HloCost branch = sum_of(module_.computations[called]);
       if (branch.flops + branch.bytes_read >= result.flops + result.bytes_read) result = branch;
@@ -458,7 +458,7 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
     result.flops = elements;
   }
 
-  // Bytes: all operands in and all results out, but for what touches a part only.
+  // All operands are read and all results written, except by instructions that touch only a part.
   if (opcode == "dynamic-update-slice") {
     result.bytes_read = result.bytes_written = operand_shape(computation, instruction, 1).bytes();
     return result;
@@ -466,7 +466,7 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
   result.bytes_written = out.bytes();
   std::vector<std::uint32_t> distinct = instruction.operands;
   if (opcode == "scatter") {
-    // A scatter that adds to its targets also reads what it writes.
+    // A scatter combines its updates with the old elements, so it reads both.
     result.bytes_written = 0.0;
     for (std::size_t i = 0; i < scatter_width(instruction); ++i) {
       result.bytes_written += scatter_bytes_written(computation, instruction, i);
@@ -475,7 +475,8 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
     distinct.erase(distinct.begin(),
                    distinct.begin() + static_cast<std::ptrdiff_t>(scatter_width(instruction)));
   }
-  // Vendor libraries give their workspace, bytes in a row, behind their results.
+  // A last result that is a plain row of bytes is the workspace of a vendor library. It is not
+  // counted as written.
   if (opcode == "custom-call" && result.product && out.tuple && out.elements.size() > 1) {
     const HloShape& last = out.elements.back();
     if (!last.tuple && last.bits == 8 && last.dims.size() == 1) {
@@ -490,7 +491,8 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   for (const std::uint32_t operand : distinct) {
     const HloInstruction& source = computation.instructions[operand];
-    // A broadcast is read as its source; what is made up on the spot is not read from memory.
+    // Of a broadcast, only the source is read. Generated values and scalars are not read from
+    // memory.
     const HloInstruction& read = source.opcode == "broadcast" && !source.operands.empty()
                                      ? computation.instructions[source.operands[0]]
                                      : source;

@@ -16,7 +16,6 @@ namespace doppler::formats {
 
 namespace {
 
-// The halves of asynchronous operations that only wait: the work is in the start.
 constexpr std::string_view kViews[] = {
     "bitcast", "bitcast-convert",      "reshape",     "broadcast",      "dynamic-reshape",
     "domain",  "optimization-barrier", "opt-barrier", "add-dependency", "set-dimension-size"};
@@ -35,7 +34,9 @@ constexpr std::string_view kNeverFolded[] = {"rng",
                                              "fusion",
                                              "async"};
 
-// Custom calls that carry a sharding or a marker through the program.
+constexpr int kMaxCallDepth = 200;  // of computations that call each other
+
+// Returns whether a custom call only passes its operand on, with a sharding or another annotation.
 bool is_marker(const HloInstruction& instruction) {
   const std::string_view target = instruction.attribute("custom_call_target");
   constexpr std::string_view kMarkers[] = {"\"Sharding\"",
@@ -50,57 +51,10 @@ bool is_marker(const HloInstruction& instruction) {
   return is_in(target, kMarkers);
 }
 
-}  // namespace
+// --- convolutions ---
 
-std::string_view hlo_without_phase(std::string_view opcode) {
-  for (const std::string_view phase : {"-start", "-update", "-done"}) {
-    if (opcode.ends_with(phase)) return opcode.substr(0, opcode.size() - phase.size());
-  }
-  return opcode;
-}
-
-std::optional<std::size_t> hlo_async_result(std::string_view opcode, const HloShape& shape) {
-  if (!shape.tuple || shape.elements.size() < 2) return std::nullopt;
-  const std::string_view operation = hlo_without_phase(opcode);
-  // Starts, though they are not called so; their data is in front of a context and a token.
-  if (operation == "send" || operation == "recv") return 0;
-  // An all-reduce of several arrays gives a tuple of just these.
-  if (operation == opcode || operation == "all-reduce") return std::nullopt;
-  return operation == "copy" ? 0 : 1;
-}
-
-bool hlo_is_collective(std::string_view opcode) {
-  return is_in(hlo_without_phase(opcode), kCollectives);
-}
-
-HloKind hlo_kind(const HloInstruction& instruction) {
-  const std::string_view opcode = instruction.opcode;
-  if (opcode == "parameter") return HloKind::kParameter;
-  if (opcode == "constant") return HloKind::kConstant;
-  if (opcode == "tuple") return HloKind::kTuple;
-  if (opcode == "get-tuple-element") return HloKind::kElement;
-  if (opcode == "call") return HloKind::kCall;
-  if (is_in(opcode, kGenerated)) return HloKind::kGenerated;
-  if (is_in(opcode, kViews)) return HloKind::kView;
-  if (opcode.ends_with("-done") && !is_in(opcode, kEffects)) return HloKind::kView;
-  if (opcode.ends_with("-update") && hlo_without_phase(opcode) != opcode) return HloKind::kView;
-  if (opcode == "custom-call" && is_marker(instruction)) return HloKind::kView;
-  return HloKind::kWork;
-}
-
-bool hlo_has_effect(const HloInstruction& instruction) {
-  return is_in(instruction.opcode, kEffects) ||
-         instruction.attribute("custom_call_has_side_effect") == "true";
-}
-
-bool hlo_foldable(const HloInstruction& instruction) {
-  return !is_in(hlo_without_phase(instruction.opcode), kNeverFolded) &&
-         !hlo_has_effect(instruction) && !hlo_is_collective(instruction.opcode);
-}
-
-namespace {
-
-// "b01f_01io->b01f": which dimension of input, kernel and output is what.
+// The attribute dim_labels, such as "b01f_01io->b01f": a letter for the meaning of each dimension
+// of the input, the kernel and the output.
 struct Labels {
   std::string_view input, kernel, out;
 };
@@ -112,7 +66,7 @@ Labels labels_of(const HloInstruction& instruction) {
   return {text.substr(0, kernel), text.substr(kernel + 1, out - kernel - 1), text.substr(out + 2)};
 }
 
-// 1 where there is no such dimension.
+// Returns the size of the dimension with this label, or 1 if there is none.
 double size_of(const HloShape& shape, std::string_view labels, char label) {
   const std::size_t at = labels.find(label);
   return at < shape.dims.size() ? static_cast<double>(shape.dims[at]) : 1.0;
@@ -139,8 +93,8 @@ std::vector<HloWindow> windows_of(const HloInstruction& instruction) {
   return windows;
 }
 
-// Pairs of an output and a tap, along one dimension, that meet an element of the input. Larger
-// windows than the limits are taken for lying inside.
+// Returns, along one dimension, the number of pairs of an output and a tap of the window that meet
+// an element of the input. For windows beyond the limits, it is estimated as if no tap met padding.
 double meetings(const HloWindow& window, double input, double out) {
   constexpr double kMostLines = 1e4, kMostPairs = 1e4;
   double count = 0.0;
@@ -157,7 +111,8 @@ double meetings(const HloWindow& window, double input, double out) {
     }
     return count;
   }
-  // place = a * step_a + b * step_b - padding lies inside for a stretch of b, given the other.
+  // An output and a tap, numbered a and b in either order, meet the place
+  // a * step_a + b * step_b - padding. For each a, the places inside the input are a range of b.
   double number_a = out, step_a = window.stride;
   double number_b = window.size, step_b = window.kernel_dilation;
   if (number_a > number_b) {
@@ -183,6 +138,56 @@ double taps_of(const HloInstruction& instruction) {
 
 }  // namespace
 
+std::string_view hlo_without_phase(std::string_view opcode) {
+  for (const std::string_view phase : {"-start", "-update", "-done"}) {
+    if (opcode.ends_with(phase)) return opcode.substr(0, opcode.size() - phase.size());
+  }
+  return opcode;
+}
+
+std::optional<std::size_t> hlo_async_result(std::string_view opcode, const HloShape& shape) {
+  if (!shape.tuple || shape.elements.size() < 2) return std::nullopt;
+  const std::string_view operation = hlo_without_phase(opcode);
+  // These are starts although their names do not say so. Their tuple has the data first, then a
+  // context and a token.
+  if (operation == "send" || operation == "recv") return 0;
+  // The tuple of an all-reduce of several arrays holds only its results.
+  if (operation == opcode || operation == "all-reduce") return std::nullopt;
+  return operation == "copy" ? 0 : 1;
+}
+
+bool hlo_is_collective(std::string_view opcode) {
+  return is_in(hlo_without_phase(opcode), kCollectives);
+}
+
+HloKind hlo_kind(const HloInstruction& instruction) {
+  const std::string_view opcode = instruction.opcode;
+  if (opcode == "parameter") return HloKind::kParameter;
+  if (opcode == "constant") return HloKind::kConstant;
+  if (opcode == "tuple") return HloKind::kTuple;
+  if (opcode == "get-tuple-element") return HloKind::kElement;
+  if (opcode == "call") return HloKind::kCall;
+  if (is_in(opcode, kGenerated)) return HloKind::kGenerated;
+  if (is_in(opcode, kViews)) return HloKind::kView;
+  // The later parts of asynchronous operations only wait. The work is counted at the start.
+  if (opcode.ends_with("-done") && !is_in(opcode, kEffects)) return HloKind::kView;
+  if (opcode.ends_with("-update") && hlo_without_phase(opcode) != opcode) return HloKind::kView;
+  if (opcode == "custom-call" && is_marker(instruction)) return HloKind::kView;
+  return HloKind::kWork;
+}
+
+bool hlo_has_effect(const HloInstruction& instruction) {
+  return is_in(instruction.opcode, kEffects) ||
+         instruction.attribute("custom_call_has_side_effect") == "true";
+}
+
+bool hlo_foldable(const HloInstruction& instruction) {
+  return !is_in(hlo_without_phase(instruction.opcode), kNeverFolded) &&
+         !hlo_has_effect(instruction) && !hlo_is_collective(instruction.opcode);
+}
+
+// --- convolutions ---
+
 double hlo_convolution_flops(const HloInstruction& instruction, const HloShape& input,
                              const HloShape& kernel, const HloShape& out) {
   const Labels labels = labels_of(instruction);
@@ -205,12 +210,6 @@ double hlo_convolution_gradient_flops(const HloInstruction& instruction, const H
 
 // --- calls between computations, and how many times loops run ---
 
-namespace {
-
-constexpr int kMaxCallDepth = 200;
-
-}  // namespace
-
 std::vector<std::uint32_t> HloCosts::callees(const HloInstruction& instruction) const {
   constexpr std::string_view kKeys[] = {"calls",
                                         "to_apply",
@@ -225,7 +224,7 @@ std::vector<std::uint32_t> HloCosts::callees(const HloInstruction& instruction) 
   std::vector<std::uint32_t> found;
   for (const auto& [key, value] : instruction.attributes) {
     if (!is_in(key, kKeys)) continue;
-    // "%name", "name" or "{%name, %name}"
+    // The value is "%name", "name" or "{%name, %name}".
     std::size_t at = 0;
     while (at < value.size()) {
       const std::size_t begin = value.find_first_not_of("{}, %\"\n\t", at);
@@ -243,8 +242,8 @@ std::vector<std::uint32_t> HloCosts::callees(const HloInstruction& instruction) 
   return found;
 }
 
-// Every call leads to a computation that is there, and none comes back. The depth is limited, so
-// that what recurses over calls is safe.
+// Throws InputError if an instruction calls a computation that does not exist, if a computation
+// calls itself, or if calls are nested too deep for the functions that recurse over them.
 void HloCosts::check_calls() const {
   struct Visit {
     std::uint32_t computation;
@@ -321,7 +320,7 @@ std::optional<double> HloCosts::trip_count(const HloInstruction& loop) const {
   const HloComputation* condition = callee(loop, "condition");
   if (condition == nullptr) return std::nullopt;
   const HloInstruction* test = &condition->instructions[condition->root];
-  // Optimised programs wrap the comparison in a fusion, the bound outside it.
+  // Optimised programs wrap the comparison in a fusion, of which the bound is an operand.
   const bool wrapped = test->opcode == "fusion";
   const bool compares = test->opcode == "compare" && (test->attribute("direction") == "LT" ||
                                                       test->attribute("direction") == "LE" ||

@@ -81,6 +81,8 @@ std::string_view hlo_field(std::string_view attribute, std::string_view key) {
 
 namespace {
 
+// --- other forms ---
+
 enum class Form { kText, kMlir, kProtobuf, kUnknown };
 
 std::string_view without_comments(std::string_view text) {
@@ -102,9 +104,10 @@ bool is_mlir(std::string_view text) {
          text.find("mhlo.") != std::string_view::npos;
 }
 
-// A field of the number whose text is a name; moves behind it.
+// Returns whether the bytes begin with a field of this number that is a printable name, and removes
+// that field.
 bool take_name(std::string_view& bytes, char field) {
-  constexpr std::size_t kLongestName = 127;  // whose length is one byte
+  constexpr std::size_t kLongestName = 127;  // the largest length that is encoded in one byte
   const char tag = static_cast<char>(field << 3 | 2);
   if (bytes.size() < 2 || bytes[0] != tag) return false;
   const auto length = static_cast<std::size_t>(static_cast<unsigned char>(bytes[1]));
@@ -114,8 +117,8 @@ bool take_name(std::string_view& bytes, char field) {
   return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
 }
 
-// HloModuleProto: its name, its entry's name, computations; or HloProto, which has one as its first
-// field.
+// Returns whether the bytes begin as an HloModuleProto does, with the module's name, the entry's
+// name and a computation, or as an HloProto does, whose first field is such a module.
 bool is_protobuf(std::string_view bytes) {
   const auto is_module = [](std::string_view module) {
     return take_name(module, 1) && take_name(module, 2) && module.starts_with('\x1a');
@@ -123,7 +126,7 @@ bool is_protobuf(std::string_view bytes) {
   if (is_module(bytes)) return true;
   if (!bytes.starts_with('\x0a')) return false;
   const std::size_t longest = std::min<std::size_t>(bytes.size(), 11);
-  for (std::size_t i = 1; i < longest; ++i) {  // the length, seven bits in each byte
+  for (std::size_t i = 1; i < longest; ++i) {  // skips the length, seven bits in each byte
     if ((static_cast<unsigned char>(bytes[i]) & 0x80u) == 0) return is_module(bytes.substr(i + 1));
   }
   return false;
@@ -136,28 +139,7 @@ Form form_of(const Content& content) {
   return is_protobuf(content.bytes) ? Form::kProtobuf : Form::kUnknown;
 }
 
-}  // namespace
-
-bool is_hlo(const Content& content) {
-  return form_of(content) != Form::kUnknown;
-}
-
-void refuse_other_hlo(const std::string& file, std::string_view bytes) {
-  const Form form = form_of(Content(bytes));
-  if (form == Form::kMlir) {
-    fail_at_offset(file, bytes, 0,
-                   "this is StableHLO or MHLO (MLIR), which is not read; JAX gives HLO as text by "
-                   "jit(f).lower(…).compile().as_text(), others by xla-translate "
-                   "--stablehlo-to-hlo-text");
-  }
-  if (form == Form::kProtobuf) {
-    fail_at_offset(file, bytes, 0,
-                   "this is HLO as a protocol buffer, which is not read; dump it as text "
-                   "(XLA_FLAGS=--xla_dump_hlo_as_text, or hlo-opt on it)");
-  }
-}
-
-namespace {
+// --- scopes ---
 
 // Transformations of JAX, which wrap the name of a function, as in "vmap(attention)".
 constexpr std::string_view kTransforms[] = {
@@ -178,8 +160,8 @@ constexpr std::string_view kCalls[] = {"while",
                                        "custom_vjp_call_jaxpr",
                                        "pjit"};
 
-// The longest name that is kept, and the longest of the calls around it, in bytes: every
-// instruction inside gets them.
+// The length in bytes to which names are cut, and beyond which the name of a call is not extended.
+// Names are limited because every instruction inside a call gets a copy of the call's name.
 constexpr std::size_t kLongestName = 1000;
 
 // Returns the name up to the first slash outside parentheses.
@@ -208,6 +190,29 @@ std::string_view without_program(std::string_view name) {
 }
 
 }  // namespace
+
+// --- other forms ---
+
+bool is_hlo(const Content& content) {
+  return form_of(content) != Form::kUnknown;
+}
+
+void refuse_other_hlo(const std::string& file, std::string_view bytes) {
+  const Form form = form_of(Content(bytes));
+  if (form == Form::kMlir) {
+    fail_at_offset(file, bytes, 0,
+                   "this is StableHLO or MHLO (MLIR), which is not read; JAX gives HLO as text by "
+                   "jit(f).lower(…).compile().as_text(), others by xla-translate "
+                   "--stablehlo-to-hlo-text");
+  }
+  if (form == Form::kProtobuf) {
+    fail_at_offset(file, bytes, 0,
+                   "this is HLO as a protocol buffer, which is not read; dump it as text "
+                   "(XLA_FLAGS=--xla_dump_hlo_as_text, or hlo-opt on it)");
+  }
+}
+
+// --- scopes ---
 
 std::string_view hlo_op_name(const HloInstruction& instruction) {
   constexpr std::string_view kKey = "op_name=\"";
@@ -241,11 +246,11 @@ std::string hlo_scope(std::string_view op_name) {
   op_name = without_program(op_name.substr(0, op_name.find(';')));
   std::string scope, part;
   bool backward = false, in_loop = false;
-  std::string open;        // closing brackets to come; '-' for those of transformations
-  std::size_t around = 0;  // of them, those of the part itself
+  std::string open;        // the closing brackets to come, with '-' for that of a transformation
+  std::size_t around = 0;  // the number of brackets in `open` that belong to the part itself
   const auto end_part = [&] {
     const bool of_loop = in_loop && (part == "body" || part == "cond");
-    if (part.starts_with("branch_") && part.ends_with("_fun")) {  // in "cond"
+    if (part.starts_with("branch_") && part.ends_with("_fun")) {  // follows "cond", as its branch
       const std::size_t slash = scope.rfind('/');
       const std::size_t last = slash == std::string::npos ? 0 : slash + 1;
       if (scope.substr(last) == "cond") scope.resize(last > 0 ? last - 1 : 0);
@@ -253,14 +258,14 @@ std::string hlo_scope(std::string_view op_name) {
       return;
     }
     in_loop = part == "while";
-    // An einsum's equation is a part of the operation.
+    // An einsum's equation belongs to the operation, not to the scope.
     if (!part.empty() && !of_loop && !is_in(part, kCalls) && part.find("->") == std::string::npos) {
       scope.append(scope.empty() ? "" : "/").append(part);
     }
     part.clear();
   };
   for (const char c : op_name) {
-    if (c == '\\') continue;  // before quotes
+    if (c == '\\') continue;  // escapes a quote
     if (c == '/' && around == 0) {
       end_part();
     } else if (c == '(' && is_in(part, kTransforms)) {
@@ -280,7 +285,7 @@ std::string hlo_scope(std::string_view op_name) {
       part.push_back(c);
     }
   }
-  // The part that is left is the operation itself.
+  // The last part is not added, because it is the operation itself.
   if (!backward) return scope;
   return scope.empty() ? "transpose" : "transpose/" + scope;
 }

@@ -15,14 +15,14 @@ namespace {
 constexpr int kMaxTupleDepth = 32;
 constexpr std::size_t kMaxInstructions = 5'000'000;
 constexpr std::size_t kMaxHloRank = 64;
-constexpr double kMaxHloElements = 1e18;  // no array of any machine
+constexpr double kMaxHloElements = 1e18;  // more than fit on any machine
 
 struct ElementType {
   std::string_view name;
   double bits;
 };
-// xla_data.proto's primitive types. A predicate takes a byte. Types of 8 bits and less with more
-// letters behind (f8e4m3fn, f4e2m1fn) are found by their first ones.
+// The primitive types of xla_data.proto. A predicate takes a byte. The many types of 8 and 4 bits,
+// such as f8e4m3fn and f4e2m1fn, are recognised by their first letters instead.
 constexpr ElementType kElementTypes[] = {
     {"pred", 8}, {"s1", 1},   {"u1", 1},     {"s2", 2},    {"u2", 2},     {"s4", 4},
     {"u4", 4},   {"s8", 8},   {"u8", 8},     {"s16", 16},  {"u16", 16},   {"s32", 32},
@@ -50,7 +50,7 @@ class HloParser {
 
   HloModule parse() {
     require_utf8(file_, text_);
-    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // skips a byte order mark
     skip_space();
     if (name() != "HloModule") fail(0, "an HLO module starts with 'HloModule'");
     skip_blanks();
@@ -67,7 +67,7 @@ class HloParser {
       parse_computation();
     }
     if (module_.computations.empty()) fail(at_, "the module has no computation");
-    // A module of one computation may leave the word out.
+    // The word ENTRY may be missing if there is only one computation.
     if (!has_entry && module_.computations.size() > 1) fail(at_, "there is no ENTRY computation");
     return std::move(module_);
   }
@@ -128,7 +128,8 @@ class HloParser {
     return true;
   }
 
-  // A name, without the % in front of it; may be empty. An arrow ends it.
+  // Takes a name and returns it without the % in front of it, or without quotes. It is empty if
+  // there is none, and ends before an arrow.
   std::string_view name() {
     if (peek() == '%') ++at_;
     if (peek() == '"') {
@@ -169,8 +170,8 @@ class HloParser {
     if (!open.empty()) fail(begin, "the file ends inside brackets that open here");
   }
 
-  // Passes over a table that says where instructions come from in the source, one of four of
-  // numbered lines:
+  // Passes over one of the four tables that say where in the source instructions come from, and
+  // returns whether there is one. A table has a title and numbered lines:
   //   FileNames
   //   1 "model.py"
   bool skip_table() {
@@ -191,7 +192,7 @@ class HloParser {
     return true;
   }
 
-  // On the line of "HloModule name": , key=value, key=value …
+  // Reads the attributes behind the module's name, which are of the form ", key=value".
   void parse_header_attributes() {
     while (skip_blanks(), peek() == ',') {
       ++at_;
@@ -217,7 +218,7 @@ class HloParser {
     if (!computation_names_.insert(computation.name).second) {
       fail(name_at, fmt::format("two computations are named '{}'", computation.name));
     }
-    // The signature repeats what the instructions say.
+    // The signature is skipped, since it only repeats what the instructions say.
     skip_balanced("{-");
     if (starts("->")) {
       at_ += 2;
@@ -269,7 +270,8 @@ class HloParser {
     module_.computations.push_back(std::move(computation));
   }
 
-  // Numbers and labels of dimensions must be those of the operands, which the work follows from.
+  // Fails if an attribute numbers or labels dimensions that the operands do not have, since the
+  // work of a dot or a convolution is computed from them.
   void check_dimensions(const HloComputation& computation,
                         const HloInstruction& instruction) const {
     const auto rank = [&](std::size_t operand) {
@@ -291,8 +293,8 @@ class HloParser {
     if (!fits) fail(instruction.at, fmt::format("dim_labels={} do not fit the shapes", labels));
   }
 
-  // Fails if the operands or attributes that decide an instruction's work are missing: without them
-  // it would count as one that does nothing.
+  // Fails if operands or attributes are missing that decide an instruction's work. Without them it
+  // would count as one that does nothing.
   void check(const HloComputation& computation, const HloInstruction& instruction) const {
     struct Need {
       std::string_view opcode;
@@ -378,7 +380,8 @@ class HloParser {
     }
   }
 
-  // Each operand is a name, maybe with its shape in front.
+  // Reads the operands between `begin` and the closing parenthesis just read. Each is a name,
+  // perhaps with its shape in front.
   void parse_operands(HloInstruction& instruction, std::size_t begin) {
     const std::size_t end = at_ - 1;
     const std::size_t resume = at_;
@@ -428,7 +431,7 @@ class HloParser {
     if (depth > kMaxTupleDepth)
       fail(at, fmt::format("shapes nested deeper than {}", kMaxTupleDepth));
     const std::string_view type = name();
-    if (type == "b" && peek() == '(') {  // a buffer of its own for what is in the parentheses
+    if (type == "b" && peek() == '(') {  // b(shape) is a buffer that holds the shape
       ++at_;
       shape = parse_shape(depth + 1);
       expect(')');
@@ -441,7 +444,7 @@ class HloParser {
     while (!take(']')) {
       if (!shape.dims.empty()) expect(',');
       skip_space();
-      if (starts("<=")) at_ += 2;  // a bound: the largest size counts
+      if (starts("<=")) at_ += 2;  // of a bounded dynamic size, the bound is taken
       std::int64_t size = 0;
       const char* const first = text_.data() + at_;
       const auto result = std::from_chars(first, text_.data() + text_.size(), size);
@@ -469,7 +472,7 @@ class HloParser {
   std::string_view text_;
   std::size_t at_ = 0;
   std::size_t instruction_count_ = 0;
-  std::unordered_map<std::string_view, std::uint32_t> indices_;  // of the computation being read
+  std::unordered_map<std::string_view, std::uint32_t> indices_;  // in the computation being read
   std::unordered_set<std::string_view> computation_names_;
   HloModule module_;
 };

@@ -15,15 +15,14 @@
 #include "doppler/base/text.h"
 #include "doppler/formats/model_graph.h"
 #include "doppler/formats/ncnn/ncnn_layers.h"
-#include "doppler/formats/ncnn/ncnn_param.h"
 #include "doppler/formats/ncnn/ncnn_rules.h"
 
 namespace doppler::formats {
 namespace {
 
-constexpr double kBytesPerElement = 4.0;  // weights and blobs in single precision
+constexpr double kBytesPerElement = 4.0;  // weights and blobs are taken to be in single precision
 
-// Parameters that hold sizes as expressions.
+// The layer types and parameters that hold sizes as expressions of the inputs' sizes.
 constexpr std::pair<std::string_view, int> kExpressions[] = {
     {"Reshape", 6}, {"Interp", 9}, {"Crop", 19}, {"Crop", 20}, {"Crop", 21}};
 
@@ -59,14 +58,15 @@ class NcnnReader {
   }
 
  private:
-  // Finds which blobs are read, and which sizes the layers behind each want. Goes from the last
-  // layer to the first, so that of several readers the first counts.
+  // Finds which blobs are read, and which sizes their readers want. Goes from the last layer to the
+  // first, so that of several readers the wish of the first one holds.
   void find_readers() {
     is_read_.assign(model_.blobs.size(), false);
     wanted_.assign(model_.blobs.size(), kNcnnNothingWanted);
     for (std::size_t i = model_.layers.size(); i-- > 0;) {
       const NcnnLayer& layer = model_.layers[i];
-      // Converters give the last of several results (of a Split) to the first reader.
+      // Of several results, such as those of a Split, converters give the last to the first reader,
+      // so the last wish holds.
       NcnnShape wanted_result = kNcnnNothingWanted;
       for (const std::uint32_t blob : layer.outputs) {
         if (wanted_[blob].rank > 0) wanted_result = wanted_[blob];
@@ -92,9 +92,10 @@ class NcnnReader {
                                source ? "reads a blob" : "reads no blob"));
   }
 
-  // The shapes of all blobs. Where sizes of inputs are guessed, what Reshapes ask for tells whether
-  // the guess was right: what has the wrong size there is scaled by as much at the start, images
-  // where there are any, else sequences.
+  // Computes the shapes of all blobs. If sizes of inputs had to be guessed, a Reshape to another
+  // number of elements than its data has shows that the guess was wrong. The guessed images, or
+  // sequences if there are no images, are then scaled by the ratio of the two numbers. The scale is
+  // kept only if every Reshape fits afterwards.
   void infer_shapes() {
     for (const NcnnLayer& layer : model_.layers) check_inputs(layer);
     pass_shapes();
@@ -120,7 +121,7 @@ class NcnnReader {
       const NcnnKind kind = ncnn_kind(layer.type);
       std::vector<NcnnShape> inputs = shapes_of(layer.inputs);
       if (kind == NcnnKind::kUnknown) {
-        // It is taken for one that works on its first input, which trained data is not.
+        // An unknown layer is taken to keep the shape of its first input that is not trained data.
         const auto data = std::find_if(layer.inputs.begin(), layer.inputs.end(),
                                        [&](std::uint32_t blob) { return !trained_[blob]; });
         if (data != layer.inputs.end()) {
@@ -181,7 +182,7 @@ class NcnnReader {
       quantised_ += cost.weight_bits < 32.0;
     }
     if (layer.type == "Embed" || layer.type == "Slice" || layer.type == "Crop") {
-      // Only what goes out is looked up.
+      // These layers read only those elements of their input that they return.
       double bytes = 0.0;
       for (const NcnnShape& shape : outputs) bytes += shape.elements() * kBytesPerElement;
       spec.bytes_read = bytes;
@@ -194,8 +195,8 @@ class NcnnReader {
     }
   }
 
-  // Sizes that the file leaves open: the user's, else what the first layer with weights behind the
-  // input asks for, else a default.
+  // Sets the sizes of an input that the file leaves open: to the user's, else to those that the
+  // first layer with weights behind it wants, else to defaults. The user's also replace the file's.
   void complete(std::uint32_t blob, NcnnShape& shape) {
     const std::string_view name = model_.blobs[blob];
     if (shape.rank == 0) {
@@ -280,27 +281,28 @@ class NcnnReader {
   const std::string& file_;
   std::string_view text_;
   const ImportOptions& options_;
-  std::set<std::string> bound_;  // of the options' dimensions
+  std::set<std::string> bound_;  // the options' dimensions that the model has
   NcnnModel model_;
   ModelGraph graph_;
-  std::vector<NcnnShape> shapes_;                 // of each blob
-  std::vector<ModelGraph::Tensor> tensors_;       // of each blob
-  std::vector<bool> is_read_;                     // of each blob
-  std::vector<bool> trained_;                     // of each blob
-  std::vector<NcnnShape> wanted_;                 // of each blob
-  std::vector<std::uint32_t> guessed_;            // input blobs
-  double pixel_scale_ = 1.0, token_scale_ = 1.0;  // of guessed numbers
-  // The first Reshape to sizes that are not those of its data.
+  // The next five have an entry for each blob.
+  std::vector<NcnnShape> shapes_;
+  std::vector<ModelGraph::Tensor> tensors_;
+  std::vector<bool> is_read_;
+  std::vector<bool> trained_;                     // whether it is trained data
+  std::vector<NcnnShape> wanted_;                 // the shape that its readers want
+  std::vector<std::uint32_t> guessed_;            // the inputs whose shapes were guessed
+  double pixel_scale_ = 1.0, token_scale_ = 1.0;  // factors of the guessed numbers of each
+  // The first Reshape to another number of elements than its data has.
   struct Misfit {
     std::string_view layer;
     double asked, got;
   };
   std::optional<Misfit> misfit_;
-  std::vector<std::string_view> unreadable_sizes_;  // of layers
+  std::vector<std::string_view> unreadable_sizes_;  // names of layers
   std::map<std::string, std::size_t> unknown_types_;
   std::size_t views_ = 0;
-  std::size_t unread_ = 0;     // layers
-  std::size_t quantised_ = 0;  // the same
+  std::size_t unread_ = 0;     // number of layers without results
+  std::size_t quantised_ = 0;  // number of layers with quantised weights
 };
 
 }  // namespace

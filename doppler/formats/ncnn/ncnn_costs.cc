@@ -9,7 +9,7 @@ NcnnCost convolution(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs out) {
     return {2.0 * in[1].elements() * out[0].elements() / channels};
   }
   const bool bias = layer.params.integer(5, 0) != 0;
-  // Every weight is used once at every place of the output.
+  // Every weight is used once for each position in the output.
   return {2.0 * weights * out[0].elements() / channels, weights + (bias ? channels : 0.0)};
 }
 
@@ -58,7 +58,7 @@ NcnnCost mat_mul(const NcnnLayer&, NcnnInputs in, NcnnOutputs out) {
   return {2.0 * out[0].elements() * static_cast<double>(in[0].w)};
 }
 
-// Both products of attention: scores, then values.
+// Returns the flops of both products of attention: queries by keys, and scores by values.
 NcnnCost attention(const NcnnLayer&, NcnnInputs in, NcnnOutputs out) {
   if (in.size() < 3) return {};
   const double keys = static_cast<double>(out.size() >= 2 ? out[1].h : in[1].h);

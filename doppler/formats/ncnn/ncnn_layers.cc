@@ -12,15 +12,15 @@ namespace {
 struct LayerRule {
   std::string_view type;
   NcnnKind kind;
-  std::vector<NcnnShape> (*shapes)(const NcnnLayer&,
-                                   NcnnInputs);  // null: all outputs like the first input
+  // Null if all outputs have the shape of the first input.
+  std::vector<NcnnShape> (*shapes)(const NcnnLayer&, NcnnInputs);
   NcnnCost (*cost)(const NcnnLayer&, NcnnInputs, NcnnOutputs);
 };
 
 constexpr auto kCompute = NcnnKind::kCompute;
 constexpr auto kView = NcnnKind::kView;
 
-// Operations per element are counted as a person would write the formula.
+// The table of layer types. Operations per element are counted as in the layer's written formula.
 constexpr LayerRule kNcnnRules[] = {
     {"Input", NcnnKind::kInput, nullptr, ncnn_costs::copy},
     {"MemoryData", NcnnKind::kMemory, nullptr, ncnn_costs::copy},
@@ -68,7 +68,8 @@ constexpr LayerRule kNcnnRules[] = {
     {"Padding", kCompute, ncnn_shapes::padding, ncnn_costs::copy},
     {"PixelShuffle", kCompute, ncnn_shapes::pixel_shuffle, ncnn_costs::copy},
     {"Reorg", kCompute, ncnn_shapes::reorg, ncnn_costs::copy},
-    {"YoloV5Focus", kCompute, ncnn_shapes::reorg, ncnn_costs::copy},  // not ncnn's own, but common
+    {"YoloV5Focus", kCompute, ncnn_shapes::reorg,
+     ncnn_costs::copy},  // common, though not part of ncnn
     {"ShuffleChannel", kCompute, nullptr, ncnn_costs::copy},
     {"Flip", kCompute, nullptr, ncnn_costs::copy},
     {"CopyTo", kCompute, nullptr, ncnn_costs::copy},
@@ -137,8 +138,8 @@ const LayerRule* rule_of(std::string_view type) {
   return found == std::end(kNcnnRules) ? nullptr : found;
 }
 
-// Returns the bits of one weight. One parameter of a layer says whether its weights are quantised:
-// to 8 bits, or in blocks to as many bits as its hundreds.
+// Returns the bits of one weight. A parameter of the layer says whether its weights are quantised:
+// 0 stands for no, 400 to 899 for blocks of 4 to 8 bits as the hundreds say, all else for 8 bits.
 double weight_bits(const NcnnLayer& layer) {
   const bool newer =
       layer.type == "Gemm" || layer.type == "MultiHeadAttention" || layer.type == "Embed";
@@ -152,16 +153,16 @@ double weight_bits(const NcnnLayer& layer) {
   return term >= 400 && term < 900 ? static_cast<double>(term / 100) : 8.0;
 }
 
-// Returns the input that makes the result of a layer without weights as wanted.
+// Returns the input's shape with which the result of a layer without weights is as wanted.
 NcnnShape wanted_before(const NcnnLayer& layer, NcnnShape wanted) {
   const LayerRule* rule = rule_of(layer.type);
   if (rule == nullptr || rule->shapes == nullptr) return wanted;
   if (layer.type == "BinaryOp" || layer.type == "Eltwise") return wanted;
   if (layer.type == "Concat" && layer.params.integer(0, 0) == 0 && wanted.rank == 3) {
-    wanted.c = 0;  // all the channels are of several
+    wanted.c = 0;  // the inputs share the channels in an unknown way
     return wanted;
   }
-  // These layers work on images: they mostly keep the channels, and sides are guessed in any case.
+  // These layers work on images. They mostly keep the channels, and the sides are guessed anyway.
   for (const std::string_view type : {"Padding", "Crop", "Interp"}) {
     if (layer.type == type) return wanted.rank == 3 ? wanted : kNcnnNothingWanted;
   }
@@ -208,7 +209,7 @@ std::vector<NcnnShape> ncnn_output_shapes(const NcnnLayer& layer,
     shapes = rule->shapes(layer, inputs);
   }
   shapes.resize(layer.outputs.size(), inputs.empty() ? NcnnShape{} : inputs[0]);
-  // Hints: rank, w, h, c of every output in turn.
+  // Parameter 30 has four hints for each output: its rank, w, h and c.
   const std::vector<double>& hints = layer.params.array(30);
   for (std::size_t i = 0; i < shapes.size() && 4 * i + 3 < hints.size(); ++i) {
     const auto rank = static_cast<int>(std::clamp(hints[4 * i], 0.0, 3.0));
@@ -242,7 +243,8 @@ NcnnShape ncnn_wanted_input(const NcnnLayer& layer, std::size_t input,
     const std::int64_t keys = p.integer(3, width), values = p.integer(4, width);
     return {2, input == 0 ? p.integer(2, 0) / width : input == 1 ? keys : values, 0, 0, 0};
   }
-  // Inputs behind the first are masks, positions and the like, except where all are alike.
+  // Inputs after the first are masks, positions and the like, except in layers that treat all
+  // inputs alike.
   if (input > 0 && layer.type != "BinaryOp" && layer.type != "Eltwise" && layer.type != "Concat") {
     return kNcnnNothingWanted;
   }
@@ -251,7 +253,7 @@ NcnnShape ncnn_wanted_input(const NcnnLayer& layer, std::size_t input,
   const double outputs = p.number(0, 0.0);
   if (layer.type == "Convolution" || layer.type == "ConvolutionDepthWise") {
     const double window = p.number(1, 1.0) * p.number(11, p.number(1, 1.0));
-    // Every output sees the channels of its group only.
+    // Each output channel has weights for the input channels of its own group only.
     const double groups =
         layer.type == "ConvolutionDepthWise" ? std::max(p.number(7, 1.0), 1.0) : 1.0;
     wanted.rank = 3;
@@ -269,7 +271,7 @@ NcnnShape ncnn_wanted_input(const NcnnLayer& layer, std::size_t input,
   } else if (layer.type == "Gemm" && p.integer(4, 0) == 0 && p.integer(5, 0) != 0) {
     wanted.rank = 2;
     wanted.w = p.integer(9, 0);
-    wanted.h = p.integer(7, 0);  // what the exporter saw
+    wanted.h = p.integer(7, 0);  // the number of rows when the model was exported
   } else if (layer.type == "LayerNorm" || layer.type == "RMSNorm") {
     wanted.rank = 2;
     wanted.w = p.integer(0, 0);

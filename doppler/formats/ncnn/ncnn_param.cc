@@ -1,4 +1,4 @@
-#include "doppler/formats/ncnn/ncnn_param.h"
+#include "doppler/formats/ncnn/ncnn_layers.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ constexpr std::string_view kMagic = "7767517";
 constexpr std::uint64_t kMaxLayers = 1'000'000;
 constexpr std::uint64_t kMaxBlobsOfLayer = 100'000;
 constexpr std::size_t kMaxArray = 100'000;
-constexpr int kFirstArrayId = -23300;  // -23300 - k: parameter k as an array
+constexpr int kFirstArrayId = -23300;  // the number -23300 - k stands for parameter k as an array
 constexpr int kMaxParamId = 1000;
 
 class ParamParser {
@@ -24,14 +24,14 @@ class ParamParser {
 
   NcnnModel parse() {
     require_utf8(file_, text_);
-    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark
+    if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // skips a byte order mark
     if (next_line_word("the magic number 7767517") != kMagic) {
       fail(word_at_, "an ncnn param file starts with 7767517");
     }
     const std::uint64_t layers =
         count(next_line_word("the number of layers"), kMaxLayers, "layers");
     count(word_on_line("the number of blobs"), kMaxLayers * 100, "blobs");
-    // The count is not trusted for memory: a layer takes at least one line of the text.
+    // No memory is reserved for the announced number of layers, since the file may be damaged.
     for (std::uint64_t i = 0; i < layers; ++i) parse_layer(i, layers);
     skip_space(true);
     if (at_ < text_.size()) {
@@ -56,7 +56,8 @@ class ParamParser {
     skip_space(false);
     return at_ >= text_.size() || text_[at_] == '\n';
   }
-  // The next word on this line; quotes keep blanks inside.
+  // Takes the next word on this line, in which blanks between quotes are kept. Fails, saying that
+  // `what` is missing, if the line ends before.
   std::string_view word_on_line(const char* what) {
     if (at_line_end()) fail(at_, fmt::format("the line ends where {} should be", what));
     word_at_ = at_;
@@ -112,13 +113,14 @@ class ParamParser {
     model_.layers.push_back(std::move(layer));
   }
 
-  // id=value, or for arrays (-23300 - id)=length,value,value,… . Newer files also write
-  // id=value,value,… and id="text".
+  // Reads a parameter: id=value or, for an array, (-23300 - id)=length,value,value,… . Newer files
+  // also write id=value,value,… and id="text".
   void parse_param(NcnnLayer& layer, std::string_view word) {
     const char* const end = word.data() + word.size();
     int id = 0;
     const auto key = std::from_chars(word.data(), end, id);
-    // "bias=True", "@weight=(8,3)f32", "#0=(1,3)f32", "$input=0": what pnnx writes for itself.
+    // pnnx, ncnn's converter, writes a similar file of its own with parameters such as "bias=True",
+    // "@weight=(8,3)f32", "#0=(1,3)f32" and "$input=0".
     const char first = word.front();
     if (key.ec != std::errc{} && word.find('=') != std::string_view::npos &&
         (first == '@' || first == '#' || first == '$' || layer.type.find('.') != layer.type.npos)) {
@@ -142,7 +144,8 @@ class ParamParser {
       double value = 0.0;
       const auto number = std::from_chars(at, end, value);
       if (number.ec != std::errc{}) {
-        // A name instead of a number (newer layers have some): known to be there, without a value.
+        // Some newer layers have a name instead of a number. The parameter is then present, but has
+        // no value.
         if (values.empty()) break;
         fail(word_at_ + static_cast<std::size_t>(at - word.data()), "expected a number");
       }

@@ -15,7 +15,7 @@ struct Function {
   double (*apply)(double a, double b);
 };
 
-// Those of ncnn's functions that give sizes.
+// The functions of ncnn's expressions that are of use for sizes.
 constexpr Function kFunctions[] = {
     {"+", 2, [](double a, double b) { return a + b; }},
     {"-", 2, [](double a, double b) { return a - b; }},
@@ -53,7 +53,7 @@ std::optional<double> value_of(std::string_view word, NcnnInputs inputs) {
         return static_cast<double>(shape.d);
       case 'c':
         return static_cast<double>(shape.c);
-      case 'n':  // of a batch
+      case 'n':  // the size of the batch
         return 1.0;
     }
     return std::nullopt;
@@ -66,11 +66,12 @@ std::optional<double> value_of(std::string_view word, NcnnInputs inputs) {
 
 }  // namespace
 
-// Functions stand before their operands, so read from the back, every operand is there before what
-// takes it; brackets and commas only part the words.
+// Functions are written before their operands, so the words are read from the last to the first,
+// and the operands of a function are on the stack when it comes. Brackets and commas only separate
+// words.
 std::optional<std::vector<double>> ncnn_evaluate(std::string_view text, NcnnInputs inputs) {
   constexpr std::string_view kBetween = "(),[] ";
-  std::vector<double> stack;  // the first of the list on top
+  std::vector<double> stack;  // its top is the first value of the list
   while (true) {
     const std::size_t last = text.find_last_not_of(kBetween);
     if (last == std::string_view::npos) break;

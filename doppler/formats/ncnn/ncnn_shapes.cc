@@ -13,8 +13,8 @@ std::int64_t bounded(double size) {
   return bounded_ncnn_size(size);
 }
 
-constexpr std::int64_t kUnset = -233;      // "not given" in ncnn's own defaults
-constexpr std::int64_t kSameUpper = -233;  // as a padding: keep the size, as TensorFlow's SAME
+constexpr std::int64_t kUnset = -233;      // ncnn's default for "not given"
+constexpr std::int64_t kSameUpper = -233;  // a padding that keeps the size, as TensorFlow's SAME
 constexpr std::int64_t kSameLower = -234;
 
 NcnnShape line(std::int64_t w) {
@@ -24,12 +24,13 @@ NcnnShape volume(std::int64_t w, std::int64_t h, std::int64_t c) {
   return {3, w, h, 1, c};
 }
 
-// Parameter numbers of a window along one dimension.
+// The numbers of the parameters that describe a window along one dimension.
 struct WindowIds {
   int kernel, dilation, stride, pad_before, pad_after;
 };
 
-// The window along one dimension, with the defaults that layers share: sizes like those along w.
+// The window of a layer along one dimension. Values that the layer does not give are those of the
+// window along w.
 struct NcnnWindow {
   std::int64_t kernel, dilation, stride, before, after;
 
@@ -71,7 +72,7 @@ struct ConvolutionWindows {
   NcnnWindow w, h, d;
 };
 
-// Blocks of side x side pixels become channels, or the other way round.
+// Returns the shape after blocks of side x side pixels have become channels, or channels blocks.
 Shapes pixels(const NcnnLayer& layer, Inputs in, bool into_channels) {
   const std::int64_t side = ncnn_block_side(layer);
   NcnnShape out = in[0];
@@ -114,13 +115,14 @@ std::int64_t ncnn_block_side(const NcnnLayer& layer) {
 namespace ncnn_shapes {
 
 Shapes convolution(const NcnnLayer& layer, Inputs in) {
-  if (in[0].rank == 1) return {line(layer.params.integer(0, 1))};  // channels of one pixel
+  if (in[0].rank == 1) return {line(layer.params.integer(0, 1))};  // the channels of one pixel
   const ConvolutionWindows windows(layer.params);
   NcnnShape out = in[0];
   out.w = windows.w.convolved(out.w);
   if (out.rank >= 3) out.h = windows.h.convolved(out.h);
   if (out.rank >= 4) out.d = windows.d.convolved(out.d);
-  (out.rank == 2 ? out.h : out.c) = layer.params.integer(0, 1);  // rank 2: one-dimensional data
+  // One-dimensional data has its channels in h.
+  (out.rank == 2 ? out.h : out.c) = layer.params.integer(0, 1);
   return {out};
 }
 
@@ -139,7 +141,8 @@ Shapes pooling(const NcnnLayer& layer, Inputs in) {
   const NcnnParams& p = layer.params;
   NcnnShape out = in[0];
   if (p.integer(4, 0) != 0) return {line(out.rank >= 3 ? out.c : out.h)};
-  if (p.integer(7, 0) != 0) {  // adaptive: the sizes are given; -233 keeps
+  if (p.integer(7, 0) !=
+      0) {  // adaptive pooling: the output's sizes are given, or -233 to keep one
     const auto sized = [&](int id, std::int64_t fallback, std::int64_t old) {
       const std::int64_t size = p.integer(id, fallback);
       return size <= 0 ? old : size;
@@ -162,7 +165,8 @@ Shapes pooling(const NcnnLayer& layer, Inputs in) {
 
 Shapes inner_product(const NcnnLayer& layer, Inputs in) {
   const std::int64_t out = std::max<std::int64_t>(layer.params.integer(0, 1), 1);
-  const bool by_rows = in[0].w == layer.params.integer(2, 0) / out;  // else all of it is one row
+  // The weights have one row of the input for each output, or else all of the input.
+  const bool by_rows = in[0].w == layer.params.integer(2, 0) / out;
   if (in[0].rank == 2 && in[0].h > 1 && by_rows) return {ncnn_plane(out, in[0].h)};
   return {line(out)};
 }
@@ -185,7 +189,8 @@ Shapes mat_mul(const NcnnLayer& layer, Inputs in) {
   return {out};
 }
 
-// Out, and with a cache the keys and values with the new ones behind the old.
+// Returns the shape of the result and, of layers with a cache, those of the keys and values, in
+// which the new ones are appended to the old ones.
 Shapes attention(const NcnnLayer& layer, Inputs in) {
   Shapes out(layer.outputs.size(), in[0]);
   if (in.size() >= 3) out[0].w = in[2].w;
@@ -227,8 +232,8 @@ Shapes slice(const NcnnLayer& layer, Inputs in) {
   std::int64_t used = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
     const std::int64_t left = std::max<std::int64_t>(total - used, 0);
-    std::int64_t part =
-        left / static_cast<std::int64_t>(out.size() - i);  // equal shares of the rest
+    // Parts without a size of their own get equal shares of the rest.
+    std::int64_t part = left / static_cast<std::int64_t>(out.size() - i);
     if (i < sizes.size() && sizes[i] > 0) part = bounded(sizes[i]);
     if (!starts.empty()) {
       const std::int64_t end = i < starts.size() ? bounded(starts[i]) : total;
@@ -286,7 +291,7 @@ Shapes expand_dims(const NcnnLayer& layer, Inputs in) {
   NcnnShape out = in[0];
   std::vector<double> axes = layer.params.array(3);
   if (axes.empty()) axes.assign(1, 0.0);
-  // Sizes in order, outermost first.
+  // The sizes are listed outermost first.
   std::vector<std::int64_t> sizes;
   for (int i = 0; i < out.rank; ++i) sizes.push_back(*out.axis(i));
   for (const double axis : axes) {
@@ -325,7 +330,7 @@ Shapes squeeze(const NcnnLayer& layer, Inputs in) {
 }
 
 Shapes permute(const NcnnLayer& layer, Inputs in) {
-  // By the number of the order: the dimensions that become w, h, c, or w, h, d, c.
+  // For each order by its number: the old dimensions that become w, h and c, or w, h, d and c.
   static constexpr std::string_view kVolumes[] = {"whc", "hwc", "wch", "cwh", "hcw", "chw"};
   static constexpr std::string_view kFields[] = {"whdc", "hwdc", "wdhc", "dwhc", "hdwc", "dhwc",
                                                  "whcd", "hwcd", "wchd", "cwhd", "hcwd", "chwd",
@@ -461,15 +466,16 @@ Shapes reduction(const NcnnLayer& layer, Inputs in) {
   return {out};
 }
 
-// The larger size along each dimension. A blob of fewer dimensions has the outermost ones: one
-// value for each channel; a line may also be one row.
+// Returns the larger size along each dimension. A blob of fewer dimensions is aligned with the
+// outermost ones, as one value for each channel is. A line that does not fit there is taken as a
+// row.
 Shapes broadcast(const NcnnLayer&, Inputs in) {
   NcnnShape out = in[0];
   for (NcnnShape other : in.subspan(1)) {
     if (other.rank > out.rank) std::swap(out, other);
     const int behind = out.rank - other.rank;
     const bool row = behind > 0 && other.rank == 1 && other.w != *out.axis(0);
-    if (row && other.w != out.w && out.w != 1) continue;  // fits nowhere
+    if (row && other.w != out.w && out.w != 1) continue;  // it fits neither way and is ignored
     for (int i = 0; i < other.rank; ++i) {
       std::int64_t& size = *out.axis(row ? -1 : i);
       size = std::max(size, *other.axis(i));
@@ -489,7 +495,7 @@ Shapes embed(const NcnnLayer& layer, Inputs in) {
 Shapes recurrent(const NcnnLayer& layer, Inputs in) {
   const std::int64_t hidden = layer.params.integer(0, 1);
   const std::int64_t ways = layer.params.integer(2, 0) == 2 ? 2 : 1;
-  Shapes out(layer.outputs.size(), ncnn_plane(hidden, ways));  // the last states
+  Shapes out(layer.outputs.size(), ncnn_plane(hidden, ways));  // of the last states
   out[0] = ncnn_plane(bounded(static_cast<double>(hidden * ways)), in[0].h);
   return out;
 }

@@ -1,11 +1,12 @@
-// Rules of layers for detection, speech and language models.
+// Rules of ncnn's layers for detection, speech and language models.
 #include <cmath>
 
 #include "doppler/formats/ncnn/ncnn_rules.h"
 
 namespace doppler::formats {
 
-// The equation is a list of characters: 'i', 'j', ',', 'j', 'k', '-', '>', 'i', 'k'.
+// Parameter 0 holds the equation, as a text or as a list of character codes: that of "ij,jk->ik"
+// has nine numbers.
 NcnnEinsum ncnn_einsum(const NcnnLayer& layer, NcnnInputs inputs) {
   NcnnEinsum einsum;
   std::string text(layer.params.text(0));
@@ -50,7 +51,7 @@ Shapes arg_max(const NcnnLayer& layer, NcnnInputs) {
   return {layer.params.integer(0, 0) != 0 ? ncnn_plane(count, 2) : NcnnShape{1, count}};
 }
 
-// Every window as a column.
+// Returns the shape of a matrix with a column for each position of the window.
 Shapes unfold(const NcnnLayer& layer, NcnnInputs in) {
   const NcnnShape places = convolution(layer, in)[0];
   const NcnnParams& p = layer.params;
@@ -73,7 +74,8 @@ Shapes einsum(const NcnnLayer& layer, NcnnInputs in) {
   return {out};
 }
 
-// The grid has two values for each pixel of the result, innermost or, with parameter 3, outermost.
+// Returns the input's shape with the sides of the grid. The grid has two coordinates for each pixel
+// of the result, in its innermost dimension or, if parameter 3 is set, in its outermost.
 Shapes grid_sample(const NcnnLayer& layer, NcnnInputs in) {
   NcnnShape out = in[0];
   if (in.size() < 2 || out.rank != 3 || in[1].rank != 3) return {out};
@@ -103,7 +105,7 @@ Shapes spectrogram(const NcnnLayer& layer, NcnnInputs in) {
   return {out};
 }
 
-// Four corners and their variances for each box.
+// Returns a shape of two rows with four numbers for each box: its coordinates and their variances.
 Shapes prior_box(const NcnnLayer& layer, NcnnInputs in) {
   const NcnnParams& p = layer.params;
   const auto sizes = static_cast<double>(p.array(0).size());
@@ -147,7 +149,7 @@ NcnnCost einsum(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs) {
   return {steps};
 }
 
-// A fast transform of each frame.
+// Returns the flops of a fast Fourier transform for each frame.
 NcnnCost spectrogram(const NcnnLayer& layer, NcnnInputs, NcnnOutputs out) {
   const double length = std::max(layer.params.number(0, 2.0), 2.0);
   const auto frames = static_cast<double>(out[0].rank == 3 ? out[0].h : out[0].w);
@@ -158,8 +160,9 @@ NcnnCost short_convolution(const NcnnLayer&, NcnnInputs in, NcnnOutputs out) {
   return {2.0 * static_cast<double>(in[0].w) * out[0].elements()};
 }
 
-// For each token and head the state decays, tells the value of the key, takes the difference in and
-// tells that of the query: one and three times two operations for each of its elements.
+// Returns the flops of updating the state, a matrix, for each token and head. The state decays (one
+// operation per element), is multiplied by the key, is corrected by an outer product, and is
+// multiplied by the query (two operations per element each).
 NcnnCost gated_delta_rule(const NcnnLayer&, NcnnInputs in, NcnnOutputs out) {
   if (in.size() < 7) return {out[0].elements()};
   return {7.0 * static_cast<double>(in[5].w) * in[6].elements()};

@@ -15,14 +15,14 @@
 namespace doppler::formats {
 namespace {
 
-constexpr std::size_t kMaxVisited = 5'000'000;  // nodes, those of bodies at each use
+constexpr std::size_t kMaxVisited = 5'000'000;  // nodes; those of bodies count at each use
 
 bool is_deterministic(const OnnxNode& node) {
   return !node.op.starts_with("Random") && node.op != "Multinomial" && node.op != "Bernoulli";
 }
 
-// Whether a folded result takes the room of the first input: the same data in another shape or
-// order, or weights that stay packed until they are used.
+// Returns whether a folded result takes as many bytes as the first input, because it is the same
+// data in another shape or order, or weights that stay packed until they are used.
 bool keeps_storage(const OnnxOp& op) {
   return op.view || op.node().op == "Transpose" || op.node().op == "DequantizeLinear";
 }
@@ -53,7 +53,7 @@ OnnxImported OnnxReader::read() && {
     if (!scope.names.contains(input.name)) notes_.see_input(input);
   }
   for (const OnnxValueInfo& input : graph.inputs) {
-    if (scope.names.contains(input.name)) continue;  // an initializer's default
+    if (scope.names.contains(input.name)) continue;  // an initializer is its default
     OnnxFacts facts{input.type, notes_.bind(input), std::nullopt, false};
     if (!facts.shape) facts.shape = notes_.shapeless_input(input.name);
     const ValueIndex value = add_value(scope, input.name, std::move(facts));
@@ -161,7 +161,7 @@ void OnnxReader::visit(const OnnxNode& node, Scope& scope, Body* body, const Att
       op.outputs[i].stored_bytes = i == 0 ? stored : 0.0;
       folded.outputs.push_back(add_value(scope, node.outputs[i], std::move(op.outputs[i])));
     }
-    // A node that refers to attributes of its function may give something else at the next call.
+    // A node that refers to attributes of its function may give other results in the next call.
     const bool own = std::all_of(node.attributes.begin(), node.attributes.end(),
                                  [](const auto& entry) { return entry.refers_to.empty(); });
     if (depth > 0 && own) folded_[&node] = std::move(folded);
@@ -185,7 +185,8 @@ bool OnnxReader::gives_the_same(const OnnxNode& node, const Values& inputs, Scop
   return true;
 }
 
-// Shapes that no rule gave: as declared, else like the first input.
+// Sets the types and shapes that no rule gave: as the model declares them, else like those of the
+// first input.
 void OnnxReader::complete(OnnxOp& op, const Scope& scope) {
   for (std::size_t i = 0; i < op.node().outputs.size(); ++i) {
     OnnxFacts& output = op.outputs[i];
@@ -216,7 +217,7 @@ void OnnxReader::pass_on(const OnnxNode& node, OnnxOp& op, std::uint32_t input, 
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     op.outputs[i].data.reset();
     const ValueIndex value = add_value(scope, node.outputs[i], std::move(op.outputs[i]));
-    // Only the first result is the input; a mask beside it is known ahead.
+    // Only the first result is the input itself. Another, such as Dropout's mask, is a constant.
     if (i == 0) {
       values_[value].tensor = values_[input].tensor;
       values_[value].source = values_[input].source;
@@ -226,8 +227,9 @@ void OnnxReader::pass_on(const OnnxNode& node, OnnxOp& op, std::uint32_t input, 
   }
 }
 
-// The tensor that holds a value for an operation that reads it; a constant becomes a parameter at
-// its first use. None for values inside bodies and for constants that are part of the operation.
+// Returns the tensor that holds a value for an operation that reads it, and makes a parameter of a
+// constant at its first use. Returns kNone for values inside bodies, and for constants so small,
+// such as shapes and axes, that they count as part of the operation.
 ModelGraph::Tensor OnnxReader::tensor_of(std::uint32_t index) {
   Value& value = values_[index];
   if (value.tensor != kNone || !value.facts.constant) return value.tensor;
@@ -268,7 +270,7 @@ void OnnxReader::emit(const OnnxNode& node, const Body& cost, std::vector<OnnxFa
                       Scope& scope, Body* body) {
   ModelGraph::Op op = 0;
   if (body == nullptr) {
-    // A tensor that several parts of a body read is read once.
+    // A tensor that several nodes of a body read is listed once.
     std::vector<ModelGraph::Tensor> operands;
     std::unordered_set<ModelGraph::Tensor> seen;
     std::copy_if(cost.operands.begin(), cost.operands.end(), std::back_inserter(operands),

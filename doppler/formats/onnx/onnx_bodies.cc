@@ -1,4 +1,5 @@
-// Control flow and functions of ONNX models: one node each, or their nodes in its place.
+// OnnxReader's treatment of control flow and functions: each becomes one node of the graph, or is
+// replaced by the nodes inside it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,13 +11,16 @@
 namespace doppler::formats {
 namespace {
 
-constexpr int kMaxBodyDepth = 32;               // of bodies and functions in each other
-constexpr double kMaxWalkedRounds = 64.0;       // of a loop that is walked round by round
-constexpr std::size_t kMaxWalkedNodes = 2'000;  // in its body
-constexpr std::size_t kMaxOperation = 50;       // nodes of a function that still is one operation
-constexpr std::size_t kMaxReplaced = 500'000;   // nodes, behind which functions are one
+constexpr int kMaxBodyDepth = 32;  // the depth of bodies and functions in each other
+// The largest number of rounds of a loop that is walked round by round, and of nodes in its body.
+constexpr double kMaxWalkedRounds = 64.0;
+constexpr std::size_t kMaxWalkedNodes = 2'000;
+// The largest number of nodes of a function that is taken as a single operation.
+constexpr std::size_t kMaxOperation = 50;
+// The number of nodes visited after which calls of functions are not replaced by their nodes.
+constexpr std::size_t kMaxReplaced = 500'000;
 
-// With those of bodies inside.
+// Returns the number of nodes of a graph, with those of bodies inside it.
 std::size_t node_count(const OnnxGraph& graph) {
   std::size_t count = graph.nodes.size();
   for (const OnnxNode& node : graph.nodes) {
@@ -27,7 +31,8 @@ std::size_t node_count(const OnnxGraph& graph) {
   return count;
 }
 
-// Returns the axis of a Scan's input or output along which rounds go; the first if none is given.
+// Returns the axis of a Scan's input or output along which it goes round by round; the first if
+// none is given.
 std::size_t scan_axis(const OnnxNode& node, std::string_view name, std::size_t i,
                       std::size_t rank) {
   const OnnxAttribute* axes = node.attribute(name);
@@ -35,7 +40,8 @@ std::size_t scan_axis(const OnnxNode& node, std::string_view name, std::size_t i
   return onnx_axis(axes->integers[i], rank).value_or(0);
 }
 
-// Adds to a sequence in every further round what one round added.
+// Extends a sequence by as many tensors as it grew in one round, for each of `rounds` further
+// rounds.
 void grow(OnnxFacts& after, const OnnxFacts& before, double rounds) {
   if (!after.items || !before.items || after.items->size() <= before.items->size()) return;
   const double added = static_cast<double>(after.items->size() - before.items->size()) * rounds;
@@ -56,7 +62,7 @@ void OnnxReader::Body::add(const Body& other, double times) {
   operands.insert(operands.end(), other.operands.begin(), other.operands.end());
 }
 
-// `body` as visit() has it.
+// Visits the nodes of a body and returns its results. `body` is as for visit().
 OnnxReader::Values OnnxReader::run(const OnnxGraph& graph, Scope& scope, Body* body,
                                    const Attributes& outer, int depth) {
   if (depth > kMaxBodyDepth) fail(0, fmt::format("bodies nested deeper than {}", kMaxBodyDepth));
@@ -84,7 +90,7 @@ OnnxFacts OnnxReader::facts_without_data(ValueIndex value) const {
   return facts;
 }
 
-// The results of a body that does no work stand for the node's own.
+// Makes the results of a body the results of the node itself.
 void OnnxReader::adopt(const OnnxNode& node, const Values& results, Scope& scope,
                        const Body* body) {
   if (body == nullptr && !results.empty() && results[0] != kNone)
@@ -113,9 +119,9 @@ const OnnxGraph& OnnxReader::body_of(const OnnxNode& node, std::string_view name
 
 // --- branches ---
 
-// Whether this is the only If of the model itself and a branch has more nodes than all around it,
-// as where a decoder with and one without its cache are merged: as one node it would leave
-// nothing to place.
+// Returns whether a branch of this If holds most of the model: if it is the only If of the model's
+// graph, and the branch has at least as many nodes as that graph. Such models merge a decoder with
+// and one without its cache, and as a single node the If would leave nothing to place.
 bool OnnxReader::holds_the_model(const OnnxNode& node) const {
   const auto ifs = std::count_if(model_.graph.nodes.begin(), model_.graph.nodes.end(),
                                  [](const OnnxNode& other) { return other.op == "If"; });
@@ -126,7 +132,7 @@ bool OnnxReader::holds_the_model(const OnnxNode& node) const {
                                  });
 }
 
-// The branch's nodes stand in the graph in the place of the If, which has no one device then.
+// Adds the branch's nodes to the graph in the place of the If, which then has no single device.
 void OnnxReader::replace_by(const OnnxGraph& branch, const OnnxNode& node, Scope& scope,
                             const Attributes& outer, int depth) {
   Scope inner;
@@ -140,7 +146,7 @@ void OnnxReader::visit_if(const OnnxNode& node, const Values& inputs, Scope& sco
   Body cost = body_that_reads(inputs);
   const OnnxFacts* condition =
       inputs.empty() || inputs[0] == kNone ? nullptr : &values_[inputs[0]].facts;
-  std::unique_ptr<const OnnxNotes> before;  // where the branch that is taken replaces the If
+  std::unique_ptr<const OnnxNotes> before;  // set if the branch that is taken replaces the If
   if (body == nullptr && depth == 0 && holds_the_model(node))
     before = std::make_unique<const OnnxNotes>(notes_);
   Values taken;
@@ -167,7 +173,7 @@ void OnnxReader::visit_if(const OnnxNode& node, const Values& inputs, Scope& sco
     return;
   }
   if (before != nullptr && taken_branch != nullptr) {
-    notes_ = *before;  // without what was noted while the branches were compared
+    notes_ = *before;  // drops what was noted while the branches were compared
     replace_by(*taken_branch, node, scope, outer, depth);
     return;
   }
@@ -186,8 +192,8 @@ struct OnnxReader::Rounds {
   bool known = false;
 };
 
-// Returns how many times the body of a Loop or Scan runs. The inputs of a Scan after the first
-// `states` are those that rounds go along.
+// Returns how many times the body of a Loop or Scan runs. A Scan goes through its inputs after the
+// first `states` of them, one slice in each round.
 OnnxReader::Rounds OnnxReader::rounds_of(const OnnxNode& node, const Values& inputs,
                                          std::size_t states) const {
   Rounds rounds;
@@ -206,14 +212,17 @@ OnnxReader::Rounds OnnxReader::rounds_of(const OnnxNode& node, const Values& inp
   return rounds;
 }
 
-// Loop and Scan. Gives the facts of the node's outputs.
+// Visits the body of a Loop or Scan, adds its cost in all rounds to `cost`, and returns the facts
+// of the node's outputs.
 std::vector<OnnxFacts> OnnxReader::run_loop(const OnnxNode& node, const Values& inputs,
                                             Scope& scope, Body& cost, const Attributes& outer,
                                             int depth) {
   const OnnxGraph& graph = body_of(node, "body");
   const bool scan = node.op == "Scan";
-  const std::size_t before_states = scan ? 0 : 2;  // of inputs: a Loop's rounds and condition
-  const std::size_t skipped = scan ? 0 : 1;  // of results: a Loop's body says whether to go on
+  // A Loop has two inputs before its states, the number of rounds and the condition. The first
+  // result of its body says whether to go on.
+  const std::size_t before_states = scan ? 0 : 2;
+  const std::size_t skipped = scan ? 0 : 1;
   const OnnxAttribute* scanned = node.attribute("num_scan_inputs");
   const std::size_t scan_inputs =
       scan && scanned != nullptr
@@ -223,8 +232,8 @@ std::vector<OnnxFacts> OnnxReader::run_loop(const OnnxNode& node, const Values& 
   const std::size_t states = inputs.size() - std::min(inputs.size(), before_states) - scan_inputs;
   Rounds rounds = rounds_of(node, inputs, states);
   if (!rounds.known) notes_.add_endless_loop();
-  // Few rounds of a loop are walked one by one: then what depends on a round's number is known, and
-  // sequences and tensors that grow have their sizes.
+  // A loop of few rounds is walked round by round, so that values that depend on the number of the
+  // round are known, and sequences and tensors that grow have the right sizes.
   const bool walked = !scan && rounds.known && rounds.count >= 1.0 &&
                       rounds.count <= kMaxWalkedRounds && node_count(graph) <= kMaxWalkedNodes &&
                       !walks_rounds_;
@@ -249,7 +258,7 @@ std::vector<OnnxFacts> OnnxReader::run_loop(const OnnxNode& node, const Values& 
     return facts;
   };
 
-  std::unique_ptr<const OnnxNotes> said;  // in the first round: what others say is the same
+  std::unique_ptr<const OnnxNotes> said;  // after the first round, since others repeat its notes
   Values given;
   walks_rounds_ |= walked;
   for (double round = 0.0; round < (walked ? rounds.count : 1.0); ++round) {
@@ -315,8 +324,8 @@ void OnnxReader::emit_body(const OnnxNode& node, Body cost, std::vector<OnnxFact
 
 // --- functions ---
 
-// Whether a function is a module, as exporters make them of a model's parts: it calls others or has
-// many nodes. As one node it would leave little to place.
+// Returns whether a function is a module, that is, a part of the model as exporters write it: it
+// calls other functions or has many nodes. As a single node it would leave little to place.
 bool OnnxReader::is_module(const OnnxFunction& function) const {
   return function.nodes.size() > kMaxOperation ||
          std::any_of(function.nodes.begin(), function.nodes.end(), [&](const OnnxNode& node) {
@@ -355,7 +364,8 @@ void OnnxReader::visit_function(const OnnxFunction& function, const OnnxNode& no
   for (std::size_t i = 0; i < function.inputs.size(); ++i)
     inner.names[function.inputs[i]] = i < inputs.size() ? inputs[i] : kNone;
   const Attributes attributes = attributes_of_call(function, node, outer);
-  // Functions that call each other twice and so on are more nodes than any model has.
+  // The number of nodes is limited, because functions that each call another one twice could grow
+  // to more nodes than any model has.
   const bool replaced = body == nullptr && visited_ < kMaxReplaced && is_module(function);
   Body sum;
   for (const std::size_t i : order_of(function.nodes, inner))
@@ -365,7 +375,7 @@ void OnnxReader::visit_function(const OnnxFunction& function, const OnnxNode& no
     given.push_back(inner.find(output).value_or(kNone));
   if (replaced || (!sum.works && all_placed(given))) {
     adopt(node, given, scope, body);
-    if (replaced) op_of_[current_] = kNone;  // several nodes, which may be on several devices
+    if (replaced) op_of_[current_] = kNone;  // its nodes may be on several devices
     return;
   }
   std::vector<OnnxFacts> results;

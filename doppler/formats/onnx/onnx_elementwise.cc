@@ -1,4 +1,5 @@
-// Rules of ONNX operators that compute each element of the result by itself.
+// Rules of ONNX operators that compute each element of the result by itself, and of those on
+// sequences and optionals.
 #include <algorithm>
 
 #include "doppler/formats/onnx/onnx_op.h"
@@ -7,14 +8,14 @@ namespace doppler::formats {
 
 namespace {
 
-// `kFlops` operations per element; the result has the first input's shape and type.
+// Counts kFlops operations per element. The result has the first input's shape and type.
 template <int kFlops>
 void unary(OnnxOp& op) {
   op.set_like(0, 0);
   op.flops = kFlops * op.input(0).elements();
 }
 
-// The attribute may ask for another type.
+// Does the same, but the attribute dtype may ask for another type.
 template <int kFlops>
 void unary_of_type(OnnxOp& op) {
   unary<kFlops>(op);
@@ -28,7 +29,7 @@ void unary_to_bool(OnnxOp& op) {
   op.outputs.at(0).type = OnnxType::kBool;
 }
 
-// com.microsoft: one half of the last dimension times gelu of the other.
+// An operator of com.microsoft that multiplies one half of the last dimension by gelu of the other.
 void bias_split_gelu(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   if (x == nullptr || x->empty()) return;
@@ -38,7 +39,7 @@ void bias_split_gelu(OnnxOp& op) {
   op.set(0, op.input(0).type, std::move(out));
 }
 
-// The operands broadcast against each other, however many they are.
+// Broadcasts any number of operands against each other.
 template <int kFlops, bool kBool = false>
 void broadcast(OnnxOp& op) {
   OnnxShape shape;
@@ -52,7 +53,7 @@ void broadcast(OnnxOp& op) {
   op.set(0, kBool ? OnnxType::kBool : op.input(0).type, std::move(shape));
 }
 
-// com.microsoft: two operands, each with a scale and a zero point behind it.
+// Operators of com.microsoft with two operands, each followed by its scale and zero point.
 void qlinear_binary(OnnxOp& op) {
   const OnnxShape *a = op.shape(0), *b = op.shape(3);
   if (a == nullptr || b == nullptr) return;
@@ -86,7 +87,7 @@ void identity(OnnxOp& op) {
   op.view = true;
 }
 
-// At inference nothing is dropped. The mask, where someone asks for it, is all ones.
+// Nothing is dropped at inference. The mask, if it is an output, is all ones.
 void dropout(OnnxOp& op) {
   identity(op);
   op.set_like(1, 0);
@@ -113,7 +114,8 @@ void dynamic_quantize(OnnxOp& op) {
   op.flops = 5.0 * op.input(0).elements();
 }
 
-// Operations per element as the formula has them, a transcendental function as one.
+// The table of rules. Operations per element are counted as in the operator's formula, where a
+// transcendental function counts as one.
 constexpr OnnxRuleEntry kOnnxElementwiseRules[] = {{"Identity", identity},
                                                    {"Dropout", dropout},
                                                    {"Cast", cast},
@@ -219,20 +221,13 @@ constexpr OnnxRuleEntry kOnnxElementwiseRules[] = {{"Identity", identity},
                                                    {"DynamicQuantizeLinear", dynamic_quantize},
                                                    {{}, nullptr}};
 
-}  // namespace
-
-const OnnxRuleEntry* onnx_elementwise_rules() {
-  return kOnnxElementwiseRules;
-}
-
-// Rules of ONNX's sequences and optionals. Where the number of a sequence's tensors is not known it
-// is taken as one of them.
-
-namespace {
+// --- sequences and optionals ---
+//
+// A sequence whose number of tensors is not known is taken as one of its tensors.
 
 using Items = std::vector<OnnxShape>;
 
-// A sequence of these tensors. REQUIRES: the type of the output is set.
+// Makes the output a sequence of these tensors. REQUIRES: the type of the output is set.
 void give_items(OnnxOp& op, Items items) {
   op.outputs.at(0).shape = items.empty() ? OnnxShape{0} : items.front();
   op.outputs[0].items = std::move(items);
@@ -255,7 +250,9 @@ void sequence_construct(OnnxOp& op) {
   give_items(op, std::move(items));
 }
 
-// The place that an input names, of `size` and behind the last; nothing where it is not known.
+// Returns the position in a sequence of `size` tensors that an input gives, or `absent` if the
+// input is left out; negative ones count from the end, and `size` is behind the last. Returns
+// nothing if the position is not known or not in the sequence.
 std::optional<std::size_t> place(const OnnxOp& op, std::size_t input, std::size_t size,
                                  std::int64_t absent) {
   std::int64_t at = absent;
@@ -269,7 +266,7 @@ std::optional<std::size_t> place(const OnnxOp& op, std::size_t input, std::size_
   return static_cast<std::size_t>(at < 0 ? at + count : at);
 }
 
-// Others than the one that is put in stay where they are.
+// The tensors that are in the sequence already are not moved, so only the new one costs bytes.
 void sequence_insert(OnnxOp& op) {
   op.set_like(0, op.has_input(1) ? 1 : 0);
   op.outputs.at(0).items.reset();
@@ -278,7 +275,7 @@ void sequence_insert(OnnxOp& op) {
   const auto& old = op.input(0).items;
   if (!old || op.shape(1) == nullptr || old->size() >= OnnxFacts::kMaxItems) return;
   Items items = *old;
-  // If the position is not known, the end is as good as any.
+  // If the position is not known, the end is taken.
   const std::size_t at =
       place(op, 2, items.size(), static_cast<std::int64_t>(items.size())).value_or(items.size());
   items.insert(items.begin() + static_cast<std::ptrdiff_t>(at), *op.shape(1));
@@ -374,7 +371,7 @@ void like_first(OnnxOp& op) {
   op.flops = 0.0;
 }
 
-// An optional is taken to have its element.
+// The result is known only if the optional is left out: it is false then.
 void has_element(OnnxOp& op) {
   op.set(0, OnnxType::kBool, {});
   op.flops = 0.0;
@@ -396,6 +393,10 @@ constexpr OnnxRuleEntry kOnnxSequenceRules[] = {{"SequenceEmpty", sequence_empty
                                                 {{}, nullptr}};
 
 }  // namespace
+
+const OnnxRuleEntry* onnx_elementwise_rules() {
+  return kOnnxElementwiseRules;
+}
 
 const OnnxRuleEntry* onnx_sequence_rules() {
   return kOnnxSequenceRules;

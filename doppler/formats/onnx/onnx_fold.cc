@@ -1,4 +1,4 @@
-// The values of small constant expressions: what models use to compute shapes, axes and indices.
+// Evaluation of small constant expressions, with which models compute shapes, axes and indices.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -11,7 +11,8 @@ namespace {
 
 using Values = std::vector<double>;
 
-// The element of a tensor of `shape` that stands at `index` of a broadcast result.
+// Returns the offset of the element of a tensor of `shape` that is at `index` of a broadcast
+// result.
 std::size_t broadcast_offset(const OnnxShape& shape, const OnnxShape& result, std::size_t index) {
   std::size_t offset = 0, stride = 1;
   for (std::size_t i = 0; i < result.size(); ++i) {
@@ -32,7 +33,7 @@ double integer_aware_division(double a, double b, bool integers) {
   return b == 0.0 ? 0.0 : std::trunc(a / b);
 }
 
-// Null where the operator is none of these.
+// Returns the function of a binary operator, or null if it is not known.
 std::function<double(double, double)> binary_function(const OnnxOp& op) {
   const std::string_view name = op.node().op;
   const bool integers = onnx_is_integer(op.input(0).type);
@@ -74,7 +75,7 @@ std::function<double(double)> unary_function(const OnnxOp& op) {
   if (name == "Log") return [](double a) { return std::log(a); };
   if (name == "Not") return [](double a) { return a == 0.0 ? 1.0 : 0.0; };
   if (name == "Clip") {
-    // The bounds were attributes once.
+    // In old opsets the bounds are attributes.
     const auto bound = [&](std::size_t i, std::string_view attribute, double absent) {
       return op.has_input(i) ? op.input(i).data->front() : op.number(attribute, absent);
     };
@@ -116,7 +117,7 @@ void fold_where(OnnxOp& op, std::size_t count) {
   op.outputs[0].data = std::move(values);
 }
 
-// Blocks of elements around one axis: how many before, along and behind it.
+// The numbers of elements before, along and behind one axis of a shape.
 struct Blocks {
   std::size_t outer = 1, size = 1, inner = 1;
 };
@@ -259,7 +260,7 @@ void fold_reduce(OnnxOp& op, std::size_t count) {
   Values values(count);
   std::vector<std::size_t> seen(count, 0);
   for (std::size_t at = 0; at < data.size(); ++at) {
-    // The element goes to its position without the dimensions that are reduced.
+    // The element goes to its position in the result, which lacks the dimensions that are reduced.
     std::size_t to = 0, stride = 1, rest = at;
     for (std::size_t i = shape.size(); i-- > 0;) {
       const auto size = static_cast<std::size_t>(shape[i]);
@@ -295,8 +296,8 @@ bool is_foldable_reduction(std::string_view name) {
          name == "ReduceMin" || name == "ReduceMean";
 }
 
-// Computes the positions of the elements that are not zero, along the first dimension, the second,
-// …
+// Computes the indices of the elements that are not zero: all of the first dimension, then all of
+// the second, and so on.
 void fold_non_zero(OnnxOp& op) {
   const Values& data = *op.input(0).data;
   const std::vector<double> strides = strides_of(*op.shape(0));
@@ -338,7 +339,7 @@ void fold_expand(OnnxOp& op, std::size_t count) {
 
 void fold_op(OnnxOp& op, std::size_t count) {
   const std::string_view name = op.node().op;
-  bool complete = true;  // no operand is left out
+  bool complete = true;  // whether no operand is left out
   for (std::size_t i = 0; i < op.input_count(); ++i) complete &= op.has_input(i);
   if (op.view || name == "Identity") {
     if (op.input(0).data->size() == count) op.outputs[0].data = op.input(0).data;
@@ -393,7 +394,7 @@ void onnx_fold(OnnxOp& op) {
     }
     return false;
   }();
-  // Broadcasting of nothing gives nothing; other operators look after themselves.
+  // Most functions above need elements. Only these operators may have an operand without any.
   if (empty_operand && op.node().op != "Concat" && op.node().op != "Gather" && !op.view) return;
   fold_op(op, static_cast<std::size_t>(elements));
   for (OnnxFacts& output : op.outputs) {
@@ -401,7 +402,8 @@ void onnx_fold(OnnxOp& op) {
         static_cast<double>(output.data->size()) != onnx_elements(*output.shape)) {
       output.data.reset();
     }
-    // Sizes are sometimes rounded down from products of floats that are whole numbers only just.
+    // Values are rounded to floats as the model would do it, because models round products of
+    // floats down to sizes, and the last bit can decide.
     if (output.data && output.type == OnnxType::kFloat) {
       for (double& value : *output.data) value = static_cast<double>(static_cast<float>(value));
     }

@@ -1,6 +1,6 @@
 // Rules of ONNX's neural layers: convolutions, pooling, normalisation, recurrence. Data is
-// N x C x spatial dimensions, as the standard has it, but for some of com.microsoft's, which have
-// the channels last.
+// N x C x spatial dimensions, as in the standard. Some operators of com.microsoft have the channels
+// last instead.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,8 @@ std::int64_t at_or(const std::vector<std::int64_t>& list, std::size_t i, std::in
   return i < list.size() ? list[i] : absent;
 }
 
-// A size after a window has gone over it; `i` counts spatial dimensions.
+// Returns the number of positions of a window along a dimension of this size, which is the i-th of
+// the spatial dimensions.
 std::int64_t windowed(const OnnxOp& op, std::size_t i, std::size_t spatial, std::int64_t size,
                       std::int64_t kernel) {
   const double stride =
@@ -31,14 +32,15 @@ std::int64_t windowed(const OnnxOp& op, std::size_t i, std::size_t spatial, std:
                                    static_cast<double>(at_or(pads, i + spatial, 0));
   const double steps = (in + padding - extent) / stride;
   const bool up = op.integer("ceil_mode", 0) != 0;
-  // A window larger than its input (a sequence taken too short) still gives something.
+  // A window larger than its input, as when a sequence is assumed too short, still has one
+  // position.
   return std::max<std::int64_t>(onnx_size((up ? std::ceil(steps) : std::floor(steps)) + 1.0),
                                 size > 0 ? 1 : 0);
 }
 
 enum class Channels { kSecond, kLast };
 
-// REQUIRES: data of two dimensions or more.
+// Returns the number of channels of data. REQUIRES: it has two dimensions or more.
 std::int64_t& channels_of(OnnxShape& data, Channels channels) {
   return channels == Channels::kLast ? data.back() : data[1];
 }
@@ -46,8 +48,8 @@ std::size_t first_spatial(Channels channels) {
   return channels == Channels::kLast ? 1 : 2;
 }
 
-// Whether weights have their spatial sizes before the input channels. Models of both kinds are
-// found beside data with the channels last; `kernel_shape` tells them apart.
+// Returns whether weights have their input channels last, behind the spatial sizes. If the data has
+// its channels last, there are models of both kinds, which the attribute kernel_shape tells apart.
 bool weights_end_with_channels(const OnnxOp& op, const OnnxShape& w, Channels data) {
   if (data == Channels::kSecond) return false;
   const std::vector<std::int64_t>& kernel = op.integer_list("kernel_shape");
@@ -68,7 +70,7 @@ void convolve(OnnxOp& op, std::size_t weights, OnnxType type, Channels channels)
     size = windowed(op, i, spatial, size, kernel);
     window *= static_cast<double>(kernel);
   }
-  // Weights have the input channels of one group.
+  // Of the input channels, weights have only those of one group.
   const auto inputs = static_cast<double>(ends_with_channels ? w->back() : (*w)[1]);
   op.flops = 2.0 * onnx_elements(out) * window * inputs;
   op.set(0, type, std::move(out));
@@ -82,7 +84,7 @@ void nhwc_conv(OnnxOp& op) {
 void conv_integer(OnnxOp& op) {
   convolve(op, 1, OnnxType::kInt32, Channels::kSecond);
 }
-// com.microsoft has an attribute that the standard has not.
+// Returns the position of channels by an attribute that only operators of com.microsoft have.
 Channels channels_attribute(const OnnxOp& op) {
   return op.integer("channels_last", 0) != 0 ? Channels::kLast : Channels::kSecond;
 }
@@ -174,7 +176,7 @@ void batch_norm(OnnxOp& op) {
   op.flops = 2.0 * op.input(0).elements();
 }
 
-// Mean and inverse deviation are outputs too, where asked for.
+// The mean and the inverse deviation are optional outputs.
 template <int kFlops>
 void norm(OnnxOp& op) {
   op.set_like(0, 0);
@@ -188,13 +190,13 @@ void norm(OnnxOp& op) {
   op.flops = kFlops * onnx_elements(*x);
 }
 
-// com.microsoft: normalises the sum of two inputs, which is the fourth output.
+// An operator of com.microsoft that normalises the sum of two inputs. The sum is the fourth output.
 void skip_norm(OnnxOp& op) {
   norm<10>(op);
   op.set_like(3, 0);
 }
 
-// com.microsoft: the same for groups of channels; the sum is the second output.
+// An operator of com.microsoft that does this for groups of channels. The sum is the second output.
 void skip_group_norm(OnnxOp& op) {
   op.set_like(0, 0);
   op.set_like(1, 0);
@@ -213,7 +215,7 @@ void embed_norm(OnnxOp& op) {
   op.set(2, op.input(2).type, out);
 }
 
-// LSTM, GRU, RNN: X is [sequence, batch, input]; W [directions, gates * hidden, input].
+// LSTM, GRU and RNN, where X is [sequence, batch, input] and W [directions, gates * hidden, input].
 void recurrent(OnnxOp& op) {
   const OnnxShape *x = op.shape(0), *w = op.shape(1), *r = op.shape(2);
   if (x == nullptr || r == nullptr || x->size() != 3 || r->size() != 3) return;
@@ -235,7 +237,7 @@ void resize(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   if (x == nullptr) return;
   op.set_like(0, 0);
-  // Upsample and the first Resize: scales are the second input or an attribute.
+  // In Upsample and the oldest Resize, the scales are the second input or an attribute.
   const bool old = op.node().op == "Upsample" || op.input_count() == 2;
   const std::size_t scales_at = old ? 1 : 2;
   OnnxShape out = *x;

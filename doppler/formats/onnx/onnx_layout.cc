@@ -8,7 +8,7 @@
 namespace doppler::formats {
 namespace {
 
-// Lookups read as much as they give, whatever the size of what they look into.
+// Sets the bytes read to those of the result, for operators that look up a part of their input.
 void reads_what_it_gives(OnnxOp& op) {
   if (op.outputs.empty() || !op.outputs[0].shape) return;
   op.bytes_read = onnx_elements(*op.outputs[0].shape) * onnx_type_bytes(op.outputs[0].type);
@@ -21,7 +21,7 @@ void constant(OnnxOp& op) {
   };
   for (const OnnxAttribute& entry : op.node().attributes) {
     const std::string_view name = entry.name;
-    const OnnxAttribute* attribute = op.find(name);  // may be one of the function around
+    const OnnxAttribute* attribute = op.find(name);  // may refer to one of the enclosing function
     if (attribute == nullptr) continue;
     if (attribute->tensor)
       return give(attribute->tensor->type, attribute->tensor->dims, attribute->tensor->values);
@@ -170,7 +170,7 @@ void transpose(OnnxOp& op) {
   for (std::size_t i = 0; i < order.size() && i < out.size(); ++i) {
     if (const auto at = onnx_axis(order[i], x->size())) out[i] = (*x)[*at];
   }
-  // If only dimensions of size 1 change places, the data stays as it is.
+  // If only dimensions of size 1 move, the data stays as it is.
   OnnxShape before, after;
   for (const std::int64_t size : *x) {
     if (size != 1) before.push_back(size);
@@ -185,7 +185,7 @@ void transpose(OnnxOp& op) {
   op.set(0, op.input(0).type, std::move(out));
 }
 
-// Joins the inputs begin, begin + step, …
+// Concatenates the inputs begin, begin + step, begin + 2 * step, and so on.
 void join(OnnxOp& op, std::size_t begin, std::size_t step) {
   const OnnxShape* first = op.shape(begin);
   if (first == nullptr) return;
@@ -204,7 +204,8 @@ void join(OnnxOp& op, std::size_t begin, std::size_t step) {
 void concat(OnnxOp& op) {
   join(op, 0, 1);
 }
-// com.microsoft: the result's scale and zero point come first, and behind each tensor its own.
+// An operator of com.microsoft. The result's scale and zero point come first, then each tensor with
+// its own scale and zero point.
 void qlinear_concat(OnnxOp& op) {
   join(op, 2, 3);
 }
@@ -235,7 +236,7 @@ void slice(OnnxOp& op) {
   const auto axes = op.list_or_input("axes", 3), steps = op.list_or_input("steps", 4);
   op.set_like(0, 0);
   if (!starts || !ends || starts->size() != ends->size()) {
-    op.guessed = true;  // where it is cut is known only when the model runs: at most all
+    op.guessed = true;  // the ends are known only when the model runs, so all of it is taken
     return;
   }
   OnnxShape out = *x;
@@ -258,7 +259,8 @@ void slice(OnnxOp& op) {
   reads_what_it_gives(op);
 }
 
-// The first input's shape with the indices' in the place of the axis that an attribute names.
+// Returns the first input's shape with the shape of the indices in place of the axis that an
+// attribute names. Returns nothing if these are not known.
 std::optional<OnnxShape> gathered(const OnnxOp& op, std::string_view axis_name) {
   const OnnxShape *x = op.shape(0), *indices = op.shape(1);
   if (x == nullptr || indices == nullptr) return std::nullopt;
@@ -279,7 +281,8 @@ void gather(OnnxOp& op) {
   reads_what_it_gives(op);
 }
 
-// com.microsoft: rows of packed numbers, which get the type of their scales as they are looked up.
+// An operator of com.microsoft that looks up rows of packed numbers and converts them to the type
+// of their scales.
 void gather_block_quantized(OnnxOp& op) {
   auto out = gathered(op, "gather_axis");
   if (!out || out->empty()) return;

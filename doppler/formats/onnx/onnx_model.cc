@@ -16,9 +16,9 @@ constexpr std::size_t kMaxOnnxRank = 64;
 constexpr std::size_t kMaxList = 10'000'000;  // numbers in an attribute
 constexpr std::size_t kMaxNodes = 5'000'000;
 constexpr int kMaxGraphDepth = 16;
-constexpr double kMaxOnnxElements = 1e18;  // no tensor of any machine
+constexpr double kMaxOnnxElements = 1e18;  // more than fit on any machine
 
-// Names go into files and messages, which are UTF-8.
+// Reads a name. Fails if it is not UTF-8, as the files and messages are that names go into.
 std::string_view name_in(ProtobufReader& in) {
   const std::string_view name = in.string();
   if (valid_utf8_prefix(name) != name.size()) in.fail("a name that is not UTF-8");
@@ -218,7 +218,7 @@ class OnnxParser {
     bool has_raw = false, external = false;
     std::vector<double> values;
     const auto typed = [&](auto append) {
-      // Longer lists are weights; their values do not matter.
+      // The values of long lists are not kept, since those are weights.
       try_append(in, values, append);
     };
     while (in.next()) {
@@ -368,7 +368,7 @@ class OnnxParser {
     return value;
   }
 
-  // Tensors, and sequences and optionals of them as if they were one.
+  // Reads the type and shape of a tensor. Sequences and optionals are read as their element.
   void parse_type(ProtobufReader in, OnnxValueInfo& value) {
     while (in.next()) {
       if (in.field() == 1 || in.field() == 8) {
@@ -457,12 +457,12 @@ const OnnxAttribute* OnnxNode::attribute(std::string_view key) const {
 
 std::int64_t OnnxModel::standard_opset() const {
   const auto found = opsets.find("");
-  // A model without a word about it is of the first days.
+  // Only the oldest models do not name their opset.
   return found == opsets.end() ? 1 : found->second;
 }
 
 bool is_onnx_model(std::string_view bytes) {
-  // ModelProto's fields and how they are written.
+  // Returns whether ModelProto has such a field with this encoding.
   using Wire = ProtobufReader::Wire;
   const auto is_field = [](std::uint32_t field, Wire wire) {
     if (field == 1 || field == 5) return wire == Wire::kVarint;
@@ -477,7 +477,7 @@ bool is_onnx_model(std::string_view bytes) {
       has_graph |= reader.field() == 7;
     }
   } catch (const InputError&) {
-    return has_graph || (bytes.size() > 2 && bytes[0] == 8 && bytes[2] == 18);  // cut off
+    return has_graph || (bytes.size() > 2 && bytes[0] == 8 && bytes[2] == 18);  // is cut off
   }
   return has_graph;
 }

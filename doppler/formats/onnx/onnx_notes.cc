@@ -43,7 +43,7 @@ std::optional<std::int64_t> size_by_place(const OnnxValueInfo& input, std::size_
   const std::vector<OnnxDimension>& shape = *input.shape;
   const bool like_batch = i == 0 || (!shape[i].name.empty() && shape[i].name == shape[0].name);
   if (shape[i].size) return std::nullopt;
-  // A second of sound; rows of a table have that name, too, where they come first.
+  // Samples are of sound, except in a first dimension, where they are the rows of a table.
   if (shape[i].name.find("samples") != std::string_view::npos && (i > 0 || shape.size() == 1))
     return kDefaultSamples;
   if (like_batch) return std::nullopt;
@@ -51,7 +51,8 @@ std::optional<std::int64_t> size_by_place(const OnnxValueInfo& input, std::size_
   if (shape.size() != 4 || !may_be_pixels(input.type)) return std::nullopt;
   const bool second = counts_channels(shape[1]);
   if (!second && !counts_channels(shape[3])) return std::nullopt;
-  // A cache of few heads has a fixed last side; lines of text have one of three colours.
+  // A cache of attention with few heads looks like an image, but its last dimension is fixed.
+  // Images of lines of text have a fixed side, too, but three colours.
   const std::size_t first_side = second ? 2 : 1;
   const bool both_open = !shape[first_side].size && !shape[first_side + 1].size;
   const bool coloured = shape[second ? 1 : 3].size == 3;

@@ -11,7 +11,7 @@ std::vector<std::int64_t> to_integers(const std::vector<double>& values) {
   std::vector<std::int64_t> integers;
   integers.reserve(values.size());
   for (const double value : values) {
-    // 2^63 as a double is one too many.
+    // The limit is a little below 2^63, which doubles hold but integers do not.
     constexpr double kLimit = 9.2e18;
     integers.push_back(value >= kLimit    ? std::numeric_limits<std::int64_t>::max()
                        : value <= -kLimit ? std::numeric_limits<std::int64_t>::min()
@@ -146,8 +146,8 @@ OnnxShape onnx_broadcast(const OnnxShape& a, const OnnxShape& b) {
 }
 
 OnnxRule onnx_rule(std::string_view domain, std::string_view op) {
-  // Other domains' operators mostly share names and meaning with the standard's (com.microsoft's
-  // LayerNormalization, Gelu, …).
+  // The domain does not matter so far: operators of other domains with a name of the standard's,
+  // such as com.microsoft's LayerNormalization and Gelu, mostly mean the same.
   static_cast<void>(domain);
   for (const OnnxRuleEntry* table :
        {onnx_elementwise_rules(), onnx_layer_rules(), onnx_product_rules(), onnx_layout_rules(),

@@ -118,12 +118,13 @@ void window(OnnxOp& op) {
     op.set(0, OnnxType::kFloat, {size->front()});
 }
 
-// Returns the flops of transforms of complex numbers: 5 N log2 N for one of radix 2.
+// Returns the flops of Fourier transforms of complex numbers: 5 N log2 N each, as for radix 2.
 double fourier_flops(double transforms, double length) {
   return 5.0 * transforms * length * std::log2(std::max(length, 2.0));
 }
 
-// [batch, …, 1 or 2]: real or complex numbers. The axis is an attribute, since opset 20 an input.
+// The input is [batch, …, 1] for real or [batch, …, 2] for complex numbers. The axis is an
+// attribute, and since opset 20 an input.
 void dft(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   if (x == nullptr || x->size() < 2) return;
@@ -142,7 +143,8 @@ void dft(OnnxOp& op) {
   op.set(0, op.input(0).type, std::move(out));
 }
 
-// Signal [batch, length, …], the step between frames, a window, the length of a frame.
+// The inputs are the signal as [batch, length, …], the step between frames, a window, and the
+// length of a frame.
 void stft(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   const auto step = op.integers(1), given = op.integers(3);
@@ -157,7 +159,7 @@ void stft(OnnxOp& op) {
          {(*x)[0], frames, op.integer("onesided", 1) != 0 ? frame / 2 + 1 : frame, 2});
 }
 
-// Inputs: the number of mel bins, the length of the transform.
+// The first inputs are the number of mel bins and the length of the transform.
 void mel_weight_matrix(OnnxOp& op) {
   const auto bins = op.integers(0), length = op.integers(1);
   if (!bins || !length || bins->empty() || length->empty()) return;
@@ -180,13 +182,13 @@ void col_to_image(OnnxOp& op) {
   op.set(0, op.input(0).type, std::move(out));
 }
 
-// Scores under the names of their classes.
+// The result maps the names of classes to their scores.
 void zip_map(OnnxOp& op) {
   op.set_like(0, 0);
   op.flops = 0.0;
 }
 
-// The columns of the last dimension that the second input names.
+// The result has the columns of the last dimension that the second input names.
 void array_feature_extractor(OnnxOp& op) {
   op.set_like(0, 0);
   op.flops = 0.0;
@@ -198,7 +200,7 @@ void array_feature_extractor(OnnxOp& op) {
   op.bytes_read = op.outputs[0].bytes();
 }
 
-// A label and scores for each row.
+// The results are a label and the scores of all classes for each row.
 void classifier(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   const std::int64_t rows = x == nullptr || x->empty() ? 1 : (*x)[0];
@@ -213,7 +215,8 @@ void classifier(OnnxOp& op) {
   const OnnxAttribute* coefficients = op.find("coefficients");
   const double work =
       coefficients != nullptr ? 2.0 * static_cast<double>(coefficients->numbers.size()) : 0.0;
-  // A tree ensemble walks from root to leaf of each tree; the trees' ids are rising.
+  // A tree ensemble walks every tree from its root to a leaf. The ids of trees rise from 0, so the
+  // last one tells their number.
   const double trees = op.integer_list("nodes_treeids").empty()
                            ? 0.0
                            : as_double(op.integer_list("nodes_treeids").back()) + 1.0;
@@ -236,7 +239,8 @@ void regressor(OnnxOp& op) {
   op.set(0, OnnxType::kFloat, {rows, targets});
 }
 
-// ai.onnx.ml 5: both of them. A tree is walked from its root, of which there is one for each.
+// The operator of ai.onnx.ml 5 for both classification and regression by trees, which lists their
+// roots.
 void tree_ensemble(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   const std::int64_t rows = x == nullptr || x->empty() ? 1 : (*x)[0];
@@ -266,7 +270,7 @@ void feature_vectorizer(OnnxOp& op) {
   op.set(0, OnnxType::kFloat, {rows, onnx_size(width)});
 }
 
-// ai.onnx.ml: a column for each category.
+// An operator of ai.onnx.ml that adds a dimension with an element for each category.
 void one_hot_encoder(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   if (x == nullptr) return;
@@ -279,7 +283,7 @@ void one_hot_encoder(OnnxOp& op) {
   op.set(0, OnnxType::kFloat, std::move(out));
 }
 
-// Counts of n-grams: as many columns as there are ngram_indexes.
+// The result has a column for each n-gram. The attribute ngram_indexes holds the columns' numbers.
 void tf_idf(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   const auto& columns = op.integer_list("ngram_indexes");
@@ -290,15 +294,15 @@ void tf_idf(OnnxOp& op) {
   op.set(0, OnnxType::kFloat, std::move(out));
 }
 
-// Words, without those to leave out.
+// The result has the words without the stop words, whose number depends on the data.
 void string_normalizer(OnnxOp& op) {
   op.set_like(0, 0);
   op.guessed = op.has_attribute("stopwords");
   op.flops = op.input(0).elements();
 }
 
-// ai.onnx.preview.training: rate and count, then the tensors, their gradients and `kStates` groups
-// of state; results are the tensors and the states.
+// Optimizers of ai.onnx.preview.training. The inputs are the rate, the number of updates, the
+// tensors, their gradients and kStates groups of state. The results are the tensors and the states.
 template <int kFlops, std::size_t kStates>
 void optimizer(OnnxOp& op) {
   const std::size_t tensors = op.input_count() < 2 ? 0 : (op.input_count() - 2) / (kStates + 2);

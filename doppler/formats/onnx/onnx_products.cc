@@ -15,7 +15,7 @@ void multiply(OnnxOp& op, std::size_t a_at, std::size_t b_at, OnnxType type) {
   const bool vector_a = a.size() == 1, vector_b = b.size() == 1;
   if (vector_a) a.insert(a.begin(), 1);
   if (vector_b) b.push_back(1);
-  // com.microsoft's fused forms take transposed operands.
+  // The fused operators of com.microsoft can take transposed operands.
   if (op.integer("transA", 0) != 0) std::swap(a[a.size() - 1], a[a.size() - 2]);
   if (op.integer("transB", 0) != 0) std::swap(b[b.size() - 1], b[b.size() - 2]);
   const std::int64_t inner = a.back();
@@ -39,7 +39,8 @@ void qlinear_mat_mul(OnnxOp& op) {
   multiply(op, 0, 3, op.has_input(7) ? op.input(7).type : op.input(0).type);
 }
 
-// com.microsoft: weights of K x N, packed in blocks. MatMulBnb4's may be N x K, for gradients.
+// Operators of com.microsoft with weights of K x N that are packed in blocks. Those of MatMulBnb4
+// may be N x K, for gradients.
 void mat_mul_nbits(OnnxOp& op) {
   const OnnxShape* a = op.shape(0);
   if (a == nullptr || a->empty()) return;
@@ -60,14 +61,15 @@ void multiply_matrices(OnnxOp& op, std::size_t b_at, OnnxType type) {
 void gemm(OnnxOp& op) {
   multiply_matrices(op, 1, op.input(0).type);
 }
-// com.microsoft: A and B with a scale and a zero point behind each, C, and those of the result,
-// without which it is not quantised.
+// An operator of com.microsoft. Its inputs are A and B, each followed by its scale and zero point,
+// then C, then the scale and zero point of the result, without which the result is not quantised.
 void qgemm(OnnxOp& op) {
   multiply_matrices(op, 3, op.has_input(8) ? op.input(8).type : OnnxType::kFloat);
 }
 
-// com.microsoft: every row goes through the k experts that it chooses. Their weights of
-// [experts, …] are the inputs 2, 2 + step and 2 + 2 * step; scales and biases stand between.
+// Operators of com.microsoft in which every row goes through the k experts that it chooses. The
+// weights, [experts, …], are the inputs 2, 2 + step and 2 + 2 * step, with scales and biases
+// between.
 void mixture_of_experts(OnnxOp& op, std::size_t step) {
   const OnnxShape *x = op.shape(0), *first = op.shape(2);
   if (x == nullptr || first == nullptr || x->empty() || first->empty()) return;
@@ -80,7 +82,7 @@ void mixture_of_experts(OnnxOp& op, std::size_t step) {
     weights += op.input(i).elements() * as_double(onnx_packed_values(op.input(i).type, bits));
   }
   op.flops = 2.0 * rows * chosen * weights / experts;
-  // Each row may choose experts that no other has, until all are read.
+  // Rows are taken to choose different experts, until all experts are read.
   const double share = std::min(rows * chosen / experts, 1.0);
   double read = op.input(0).bytes() + op.input(1).bytes();
   for (std::size_t i = 2; i < op.input_count(); ++i) read += share * op.input(i).bytes();
@@ -156,8 +158,8 @@ void einsum(OnnxOp& op) {
   op.set(0, op.input(0).type, std::move(out));
 }
 
-// ai.onnx's Attention (opset 23): Q, K, V as [batch, heads, length, size], or with heads in the
-// last dimension as [batch, length, heads * size].
+// The standard's Attention (opset 23). Q, K and V are [batch, heads, length, size], or
+// [batch, length, heads * size].
 void attention_of_parts(OnnxOp& op) {
   const OnnxShape *q = op.shape(0), *k = op.shape(1), *v = op.shape(2);
   if (q == nullptr || k == nullptr || v == nullptr) return;
@@ -176,7 +178,8 @@ void attention_of_parts(OnnxOp& op) {
   }
 }
 
-// com.microsoft: projects [batch, length, width] by weights of width x 3 * hidden, then attends.
+// The Attention of com.microsoft, which first projects its input [batch, length, width] by weights
+// of width x 3 * hidden.
 void attention_with_projection(OnnxOp& op) {
   const OnnxShape *x = op.shape(0), *w = op.shape(1);
   if (x == nullptr || w == nullptr || x->size() != 3 || w->size() != 2) return;
@@ -200,8 +203,8 @@ void attention(OnnxOp& op) {
   }
 }
 
-// The query's own part of its width, where keys and values may be packed with it: as
-// [batch, length, heads, 3, head], or side by side in the last dimension.
+// Returns the width of the query alone. If keys and values are packed with it, they are either in a
+// dimension of their own, [batch, length, heads, 3, head], or side by side in the last dimension.
 std::int64_t query_width(const OnnxShape& q, bool packed, std::int64_t heads,
                          std::int64_t kv_heads) {
   if (!packed) return q.back();
@@ -209,14 +212,16 @@ std::int64_t query_width(const OnnxShape& q, bool packed, std::int64_t heads,
   return onnx_size(as_double(q.back()) * as_double(heads) / as_double(heads + 2 * kv_heads));
 }
 
-// Keys are [batch, length, width], packed with values [batch, length, heads, 2, head], or like a
-// cache [batch, heads, length, head]. Null: they are in the query.
+// Returns the number of keys. Keys are [batch, length, width], or [batch, length, heads, 2, head]
+// if packed with values, or [batch, heads, length, head] as in a cache. If `k` is null, they are
+// packed with the query.
 std::int64_t length_of_keys(const OnnxShape* k, std::int64_t query_length) {
   if (k == nullptr || k->size() < 3) return query_length;
   return (*k)[k->size() == 4 ? 2 : 1];
 }
 
-// com.microsoft: query, key and value come projected; keys may be packed in the query.
+// The attention of com.microsoft whose queries, keys and values are projected already. Keys and
+// values may be packed with the query.
 void multi_head_attention(OnnxOp& op) {
   const OnnxShape* q = op.shape(0);
   if (q == nullptr || q->size() < 3) return;
@@ -247,7 +252,7 @@ void reduce(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
   if (x == nullptr) return;
   const auto axes = op.list_or_input("axes", 1);
-  if (!axes && op.has_input(1)) return;  // known only when the model runs
+  if (!axes && op.has_input(1)) return;  // the axes are known only when the model runs
   const bool keep = op.integer("keepdims", 1) != 0;
   std::vector<bool> reduced(x->size(), !axes || axes->empty());
   if ((!axes || axes->empty()) && op.integer("noop_with_empty_axes", 0) != 0) {

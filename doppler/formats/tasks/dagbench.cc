@@ -15,12 +15,13 @@
 namespace doppler::formats {
 namespace {
 
-// Each pair of a network's nodes has a channel of its own.
+// The largest network that is read. It is limited because each pair of nodes has its own channel.
 constexpr std::size_t kMostNetworkNodes = 512;
 
+// An edge of the task graph or a link of the network.
 struct Arc {
   std::string from, to;
-  double amount = 0.0;  // a size, or a speed
+  double amount = 0.0;  // the edge's size, or the link's speed
   std::size_t at = 0;
 };
 struct Processor {
@@ -35,8 +36,9 @@ class DagbenchReader {
 
   Imported read() {
     std::string name = file_stem(file_);
-    // The network says how fast tasks are on its nodes, and may come after them. A file without one
-    // may be the task graph itself.
+    // Tasks are read last, because their times depend on the speeds of the network's nodes, which
+    // may come later in the file. A file without the key "task_graph" is taken as the task graph
+    // itself.
     std::size_t task_graph = reader_.value_position();
     read_foreign_json_object(reader_, [&](std::string_view key) {
       if (key == "name" && reader_.peek() == JsonReader::Kind::kString) {
@@ -120,7 +122,8 @@ class DagbenchReader {
     if (processors_.size() > kMostNetworkNodes) speeds.clear();  // the network is left out
     std::vector<Arc> arcs;
     bool has_tasks = false;
-    // SAGA's instances of old are networkx's: "nodes" with "id", "links" or "edges" with "weight".
+    // Older instances of SAGA are in networkx's form: "nodes" with "id", and "links" or "edges"
+    // with "weight".
     read_foreign_json_object(reader, [&](std::string_view key) {
       if (key == "directed") {
         if (!read_flag(reader)) reader.fail("an undirected graph does not say what comes first");
@@ -174,7 +177,8 @@ class DagbenchReader {
     }
   }
 
-  // Over the links between different nodes, for devices whose links have no speed.
+  // Returns the mean speed of the links between different nodes, or 1 if there are none. It gives
+  // edges a time for devices whose links have no speed.
   double mean_link_speed() const {
     double sum = 0.0;
     std::size_t count = 0;
@@ -219,7 +223,7 @@ class DagbenchReader {
       }
       speed[from->second * count + to->second] = wire.amount;
       double& back = speed[to->second * count + from->second];
-      if (back == 0.0) back = wire.amount;  // a link that is written once goes both ways
+      if (back == 0.0) back = wire.amount;  // a link given in one direction goes both ways
     }
     for (std::uint32_t from = 0; from < count; ++from) {
       for (std::uint32_t to = 0; to < count; ++to) {

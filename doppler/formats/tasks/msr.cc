@@ -15,7 +15,7 @@
 namespace doppler::formats {
 namespace {
 
-// The files do not name the unit; the paper's times are milliseconds.
+// The files do not name the unit of times. It is taken to be milliseconds, as in the paper.
 constexpr double kSecondsPerUnit = 1e-3;
 constexpr std::size_t kMostOfAClass = device::Topology::kMaxDevices / 2;
 
@@ -155,8 +155,8 @@ class MsrReader {
     for (auto& [color, nodes] : classes) tasks_.colocate(std::move(nodes));
   }
 
-  // The benchmark's memory is that of nodes; on its own devices results take up none, and moving
-  // one takes its cost. On others they have their size.
+  // Adds the edges. In the benchmark only nodes take up memory, and moving a result takes its given
+  // cost. On the benchmark's own devices results therefore have no size; on others they have one.
   void add_edges() {
     for (const MsrLink& link : links_) {
       tasks_.connect(node(link.from, link.at), node(link.to, link.at),
@@ -179,7 +179,8 @@ class MsrReader {
     spec.kinds = {{.name = "accelerator", .device_class = device::DeviceClass::kAccelerator},
                   {.name = "cpu", .device_class = device::DeviceClass::kCpu}};
     spec.groups = {{.name = "host"}};
-    spec.pairwise_links = device::Channel{.name = "link"};  // costs are given
+    // Links have no speed, since the cost of each transfer is given.
+    spec.pairwise_links = device::Channel{.name = "link"};
     constexpr double kMostBytes = 1e18;
     for (std::size_t a = 0; a < accelerators_; ++a) {
       spec.devices.push_back({.name = fmt::format("acc{}", a),

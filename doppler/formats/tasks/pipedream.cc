@@ -85,7 +85,7 @@ class PipedreamReader {
     if (number >= layers_.size()) layers_.resize(number + 1);
     PipedreamLayer& layer = layers_[number];
     if (!layer.op.empty()) fail_at(at, fmt::format("the layer '{}' stands twice", name));
-    // "Conv2d(3, 64, …) -- forward_compute_time=…": the kind is what stands before the bracket.
+    // In "Conv2d(3, 64, …) -- forward_compute_time=…", the kind is the text before the bracket.
     std::string_view description = rest.substr(0, costs);
     if (description.ends_with(kSeparator)) description.remove_suffix(kSeparator.size());
     layer.op = description.substr(0, std::min(description.find('('), description.size()));
@@ -98,7 +98,8 @@ class PipedreamReader {
     layer.parameter_bytes = quantity(at, fields, "parameter_size");
   }
 
-  // "key=1.5", or "key=[1.5; 2]" of a layer with several results, which are added up.
+  // Returns the value of a field: "key=1.5" or, of a layer with several results, "key=[1.5; 2]",
+  // whose numbers are added up.
   double quantity(std::size_t at, std::string_view fields, std::string_view key) const {
     const std::string prefix = fmt::format("{}=", key);
     const std::size_t start = fields.find(prefix);
@@ -144,7 +145,7 @@ class PipedreamReader {
                                       .op = layer.op + ".backward",
                                       .time = layer.backward_seconds},
                                      layer.at, {.bytes = 0.0});
-      tasks_.connect(NodeId(v), back);  // what it computed is kept for it
+      tasks_.connect(NodeId(v), back);  // the backward pass reads the layer's result
       tasks_.colocate({NodeId(v), back});
     }
     for (std::uint32_t v = 0; v < count; ++v) {
@@ -156,7 +157,7 @@ class PipedreamReader {
     }
     for (const Edge& edge : edges_) {
       tasks_.connect(NodeId(edge.from), NodeId(edge.to));
-      // The gradient of a result has its size and goes the other way.
+      // The gradient of a result has the same size and goes the other way.
       if (training) {
         tasks_.connect(NodeId(count + edge.to), NodeId(count + edge.from),
                        layers_[edge.from].activation_bytes);
@@ -173,8 +174,8 @@ class PipedreamReader {
   std::string_view text_;
   TaskGraph tasks_;
   NameIndex names_;
-  std::vector<PipedreamLayer>
-      layers_;  // by number of the name; one without an op was only named by edges
+  // By the number of the name. A layer without an op was named by edges only.
+  std::vector<PipedreamLayer> layers_;
   std::vector<Edge> edges_;
 };
 

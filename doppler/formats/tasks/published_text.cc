@@ -33,7 +33,7 @@ class TextReader {
   graph::Graph read();
 
  private:
-  // A piece of the text and where it starts.
+  // A piece of the text and the offset at which it starts.
   struct Piece {
     std::string_view text;
     std::size_t at;
@@ -43,13 +43,13 @@ class TextReader {
     fail_at_offset(file_, text_, offset, message);
   }
 
-  // The next line without its end, or nothing at the end of the text.
+  // Returns the next line without its line end, or nothing at the end of the text.
   std::optional<Piece> next_line();
   Piece require_line(const char* what);
   static Piece trimmed(Piece piece);
-  // The text up to the next comma, which is dropped with it from `rest`.
+  // Returns the text up to the next comma, and removes it and the comma from `rest`.
   static Piece take_field(Piece& rest);
-  // All the integers below `limit` of a line, which may end with a comma.
+  // Returns the integers of a line, which may end with a comma. Fails if one is not below `limit`.
   std::vector<std::uint32_t> integers(Piece line, std::uint64_t limit, const char* what) const;
   std::uint64_t integer(Piece piece, std::uint64_t limit, const char* what) const;
   double seconds(Piece piece, const char* what) const;
@@ -132,9 +132,10 @@ double TextReader::seconds(Piece piece, const char* what) const {
   return value / kPublishedCostsPerSecond;
 }
 
-// Lines 1 and 2: all vertices, and those among them that are inputs and get no node.
+// Reads line 1, the number of vertices, and line 2, the inputs among them. Returns the number of
+// nodes, which is that of the other vertices.
 std::size_t TextReader::read_node_count() {
-  if (text_.starts_with("\xef\xbb\xbf")) next_ = 3;  // a byte order mark is harmless
+  if (text_.starts_with("\xef\xbb\xbf")) next_ = 3;  // skips a byte order mark
   const Piece first = trimmed(require_line("the number of vertices"));
   constexpr std::uint64_t kLimit = graph::GraphBuilder::kMaxNodes + 1;
   const std::uint64_t vertices = integer(first, kLimit, "the number of vertices");
@@ -148,7 +149,7 @@ std::size_t TextReader::read_node_count() {
   return static_cast<std::size_t>(vertices) - inputs.size();
 }
 
-// Lines 3 and 4. An edge that stands twice counts once.
+// Reads the edges' sources in line 3 and targets in line 4. Repeated edges are taken once.
 void TextReader::read_edges(std::size_t nodes) {
   const Piece sources_line = require_line("the edges' sources (line 3)");
   const auto sources = integers(sources_line, nodes, "the number of a vertex");
@@ -201,19 +202,9 @@ graph::Graph TextReader::read() {
   }
 }
 
-}  // namespace
+// --- writing ---
 
-bool is_published_text(const Content& content) {
-  return content.text.find_first_of("0123456789") == 0;
-}
-
-Imported read_published_text(const std::string& file, std::string_view text, const ImportOptions&) {
-  return {.graph = TextReader(file, text).read()};
-}
-
-namespace {
-
-// A rounding is worth a note from here on.
+// The relative change of a cost from which on its rounding is noted.
 constexpr double kRelativeLoss = 1e-6;
 
 class TextWriter {
@@ -246,19 +237,20 @@ class TextWriter {
     return static_cast<std::int64_t>(rounded);
   }
 
-  // Returns the communication cost of the node: one number, so the largest if there are several.
+  // Returns the communication cost of a node. The format has only one for each node, so it is the
+  // largest of its results.
   std::int64_t communication(NodeId node) {
     std::optional<double> largest, smallest;
     std::string_view name;
     for (const TensorId tensor : graph_.outputs(node)) {
       const std::size_t consumers = graph_.consumers(tensor).size();
-      // The time of a result that nobody reads is kept only if it is the node's only result.
+      // The time of an unread result is kept only if the node has no other result.
       if (consumers == 0 && graph_.outputs(node).size() > 1) continue;
       name = graph_.tensor_name(tensor);
       for (std::size_t i = 0; i < std::max<std::size_t>(consumers, 1); ++i) {
         const auto time =
             consumers == 0 ? graph_.transfer_time(tensor) : graph_.transfer_time(tensor, i);
-        if (!time && consumers > 0) cost(time, "tensor", name);  // refuses, naming it
+        if (!time && consumers > 0) cost(time, "tensor", name);  // throws
         largest = std::max(largest.value_or(0.0), time.value_or(0.0));
         smallest = std::min(smallest.value_or(*largest), time.value_or(0.0));
       }
@@ -279,7 +271,7 @@ class TextWriter {
         fmt::format_to(std::back_inserter(targets), "{}, ", consumer.value());
       }
     }
-    // The second line lists input vertices: there are none.
+    // The second line, for input vertices, is empty because inputs are not written.
     saved_.text = fmt::format("{}\n\n{}\n{}\n", graph_.node_count(), sources, targets);
   }
 
@@ -323,6 +315,14 @@ class TextWriter {
 };
 
 }  // namespace
+
+bool is_published_text(const Content& content) {
+  return content.text.find_first_of("0123456789") == 0;
+}
+
+Imported read_published_text(const std::string& file, std::string_view text, const ImportOptions&) {
+  return {.graph = TextReader(file, text).read()};
+}
 
 SavedGraph write_published_text(const graph::Graph& graph) {
   return TextWriter(graph).write();

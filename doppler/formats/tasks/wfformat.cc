@@ -18,7 +18,7 @@ struct Task {
   std::string name, id;
   std::optional<double> seconds;
   std::vector<std::string> parents, children;
-  std::vector<std::uint32_t> inputs, outputs;  // files, by number
+  std::vector<std::uint32_t> inputs, outputs;  // numbers of files
   std::size_t at = 0;
 };
 
@@ -48,8 +48,8 @@ class WfReader {
   }
 
  private:
-  // Until 1.4 everything stands here; from 1.5 on what was planned and what was measured have
-  // objects of their own.
+  // Reads the object "workflow". Up to version 1.4 it holds everything itself; since version 1.5
+  // the objects "specification" (planned) and "execution" (measured) inside it do.
   void read_workflow() {
     read_foreign_json_object(reader_, [&](std::string_view key) {
       const auto kind = reader_.peek();
@@ -80,8 +80,8 @@ class WfReader {
     return added.number;
   }
 
-  // Reads an entry in the list of files: of the whole workflow if `task` is null, else of the task,
-  // with the direction.
+  // Reads an entry in a list of files: that of the whole workflow if `task` is null, else that of
+  // the task, which also says whether the file is read or written.
   void read_file_entry(Task* task) {
     std::string id, path, name, link;
     std::optional<double> bytes;
@@ -140,7 +140,7 @@ class WfReader {
       tasks_.push_back(std::move(task));
       return;
     }
-    // The other half of a task that stands in both objects.
+    // Since version 1.5 a task has an entry in both objects, and the second completes the first.
     Task& known = tasks_[added.number];
     if (known.seconds && task.seconds) {
       reader_.fail_at(task.at, fmt::format("the task '{}' stands twice", id));
@@ -179,8 +179,9 @@ class WfReader {
     }
   }
 
-  // A file is a tensor: the result of who writes it, or an input. Of several that write it, readers
-  // take it from the one that is their parent, else from the first.
+  // Adds a tensor for each file, which is the result of the task that writes it, or an input. If
+  // several tasks write a file, each reader takes it from its parent among them, else from the
+  // first.
   void add_files() {
     std::vector<std::vector<std::uint32_t>> writers(file_bytes_.size());
     std::size_t rewritten = 0, unsized = 0;
@@ -206,7 +207,7 @@ class WfReader {
     for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
       for (const std::uint32_t f : tasks_[t].inputs) {
         const std::uint32_t writer = writer_for(f, t);
-        if (writer == t) continue;  // updates its own file
+        if (writer == t) continue;  // the task updates its own file
         const auto [tensor, is_new] = tensors.try_emplace(pair(f, writer));
         if (is_new) tensor->second = add_file(f, t, false, unsized);
         graph_.read(NodeId(t), tensor->second);
@@ -232,7 +233,7 @@ class WfReader {
         tasks_[task].at);
   }
 
-  // Parents and children that share no file only wait for each other.
+  // Adds an edge of 0 bytes from a parent to a child that reads none of its files.
   void add_order() {
     const auto order = [&](std::uint32_t before, std::uint32_t after) {
       if (before == after || !flows_.emplace(pair(before, after), true).second) return;
@@ -267,7 +268,7 @@ class WfReader {
   JsonReader reader_;
   TaskGraph graph_;
   NameIndex ids_, files_;
-  std::vector<Task> tasks_;  // by number of id
+  std::vector<Task> tasks_;  // by the number of their id
   std::vector<std::optional<double>> file_bytes_;
   std::unordered_map<std::string, std::uint32_t> by_name_;
   std::unordered_map<std::uint64_t, bool> flows_;

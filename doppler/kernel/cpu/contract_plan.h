@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "doppler/kernel/contract.h"
 #include "doppler/kernel/cpu/loop_nest.h"
 #include "doppler/kernel/cpu/runnable.h"
+#include "doppler/kernel/einsum.h"
 
 namespace doppler::kernel::cpu {
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "doppler/kernel/contract.h"
+#include "doppler/kernel/einsum.h"
 
 namespace doppler::kernel::cpu {
 

@@ -1,8 +1,9 @@
 // `enumerative`: sharded programs are symmetric, so their kernels can be placed meta-op by meta-op.
-// In topological order of the stages (stages.h), a stage's nodes are spread over the devices as
-// evenly as possible (in proportion to speed on devices of several kinds), in the way whose inputs
-// cost least to bring together: the sum of the times of the transfers that it needs, each (tensor,
-// destination) once. Nodes of no meta-op are taken level by level. Priorities: b-levels.
+// In topological order of the stages (graph::compute_stages), a stage's nodes are spread over the
+// devices as evenly as possible (in proportion to speed on devices of several kinds), in the way
+// whose inputs cost least to bring together: the sum of the times of the transfers that it needs,
+// each (tensor, destination) once. Nodes of no meta-op are taken level by level. Priorities:
+// b-levels.
 //
 // A stage starts from a greedy assignment: each node where it adds least, the least loaded device
 // among equals. In a small stage branch and bound then looks through all others, within a number of
@@ -15,9 +16,9 @@
 #include <span>
 
 #include "doppler/base/rng.h"
+#include "doppler/graph/statistics.h"
 #include "doppler/place/cost_estimates.h"
 #include "doppler/place/feasible.h"
-#include "doppler/place/heuristics/stages.h"
 #include "doppler/place/registry.h"
 
 namespace doppler::place {
@@ -339,7 +340,7 @@ class Enumerative final : public Placer {
 
   PlaceResult place(const cost::Problem& problem, const PlaceRequest& request) const override {
     StagePlacer placer(problem, request.seed);
-    for (const auto& stage : stages(problem.graph())) {
+    for (const auto& stage : graph::compute_stages(problem.graph())) {
       placer.place(stage, request.stop.interrupted());
     }
     PlaceResult result;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doppler/place/registry.h"
-#include "doppler/place/search/starts.h"
+#include "doppler/place/search/annealing.h"
 
 namespace doppler::place {
 namespace {

@@ -7,7 +7,7 @@
 #include "doppler/base/rng.h"
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/placement.h"
-#include "doppler/sim/run_view.h"
+#include "doppler/sim/simulator.h"
 
 namespace doppler::place {
 

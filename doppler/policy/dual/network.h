@@ -18,8 +18,7 @@
 #include "doppler/nn/layers.h"
 #include "doppler/nn/matrix.h"
 #include "doppler/nn/parameters.h"
-#include "doppler/policy/dual/choice_layers.h"
-#include "doppler/policy/dual/message_rounds.h"
+#include "doppler/policy/dual/network_layers.h"
 #include "doppler/policy/features/choice_features.h"
 #include "doppler/policy/features/node_features.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "doppler/nn/wide_loops.h"
+#include "doppler/nn/matrix.h"
 
 namespace doppler::policy {
 namespace {

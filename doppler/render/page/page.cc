@@ -12,7 +12,6 @@
 #include "doppler/base/json_writer.h"
 #include "doppler/render/analysis_text.h"
 #include "doppler/render/page/page_graph.h"
-#include "doppler/render/page/page_run.h"
 #include "doppler/render/problem_text.h"
 #include "doppler/schedule/bounds.h"
 #include "doppler/sim/repeated_runs.h"

@@ -3,8 +3,11 @@
 //
 // Some groups are the parts of a model that nodes belong to, their scopes. Graphs say them
 // (Graph::scope) or names tell them: "model/layers.3/attn/q" is in "model/layers.3/attn". Scopes
-// nest;
-// '/' and '.' separate them.
+// nest; '/' and '.' separate them.
+//
+// A run of the graph (page_run.cc) is drawn with these boxes: bars for nodes and transfers, memory
+// over time, what was busy, and which nodes and transfers make up the critical chain. Detail is
+// left out where a run has more than a page can hold.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +18,10 @@
 #include <vector>
 
 #include "doppler/base/json_writer.h"
+#include "doppler/cost/problem.h"
 #include "doppler/graph/graph.h"
 #include "doppler/render/charts/layout.h"
+#include "doppler/schedule/timeline.h"
 
 namespace doppler::render {
 
@@ -69,7 +74,7 @@ struct PageGraph {
   Layout layout;
 };
 
-// How much detail the page has room for.
+// How much detail of a graph the page has room for.
 struct GraphDetail {
   std::size_t items = 0;
   std::size_t name_bytes = 0;    // names are cut to about this
@@ -82,5 +87,16 @@ PageGraph page_graph(const graph::Graph& graph, const GraphDetail& detail);
 // Writes it as an object of the page's data.
 void page_graph_json(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn,
                      const GraphDetail& detail);
+
+// How much detail of a run the page has room for.
+struct RunDetail {
+  std::size_t bars = 50'000;            // for nodes, and as many for transfers
+  std::size_t memory_samples = 40'000;  // over all devices
+};
+
+// Writes the run into the object that is open. REQUIRES: the timeline is one of this problem, and
+// `drawn` is page_graph() of its graph.
+void page_run_json(JsonWriter& json, const cost::Problem& problem, const PageGraph& drawn,
+                   const schedule::Timeline& timeline, const RunDetail& detail);
 
 }  // namespace doppler::render

@@ -1,4 +1,4 @@
-#include "doppler/render/page/page_run.h"
+#include "doppler/render/page/page_graph.h"
 
 #include <fmt/format.h>
 

@@ -19,7 +19,7 @@
 #include "doppler/base/json_reader.h"
 #include "doppler/base/statistics.h"
 #include "doppler/base/units.h"
-#include "doppler/train/session/service_folder.h"
+#include "doppler/train/session/service_stage.h"
 
 namespace doppler::render {
 namespace {

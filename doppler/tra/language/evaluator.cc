@@ -1,4 +1,4 @@
-#include "doppler/tra/language/evaluator.h"
+#include "doppler/tra/language/syntax.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,8 @@ namespace {
 using syntax::Name;
 using Syntax = syntax::Expression;
 
-// Names of operations are for people; a longer one is not made longer still.
+// The length, in bytes, from which on a prefix is not extended any more. Names of operations are
+// only for people.
 constexpr std::size_t kLongestOperationName = 200;
 constexpr std::int64_t kLargestInteger = std::int64_t{1} << 53;  // doubles hold all up to it
 
@@ -32,8 +33,9 @@ std::string operation_label(const Expression& e) {
   return std::string(operator_name(e.op));
 }
 
-// One operation of a program can be several of the algebra: the last one is called `name` (where
-// that is empty, after what it does), the others after what they do.
+// Returns the relation with a name for each operator of the algebra that one operation of the
+// program became. The last one gets `name`, and the others, as well as the last if `name` is empty,
+// are named after what they do, behind the prefix. Operators that have a name keep it.
 Relation with_names(const Relation& a, const std::string& name, const std::string& prefix) {
   if (!a->name.empty()) return a;
   Expression copy = *a;
@@ -71,8 +73,8 @@ class Evaluator {
   }
 
  private:
-  // A call of the algebra on the operands of `e`; its errors get the place of the operation or of
-  // the operand that they are about.
+  // Returns the result of body(), a call of the algebra on the operands of `e`, under the given
+  // name. Errors are thrown with the position of `e`, or of the operand that they are about.
   template <class Body>
   ProgramValue operation(const Syntax& e, const std::string& name, const Body& body) {
     ProgramValue value = [&]() -> ProgramValue {
@@ -241,7 +243,8 @@ class Evaluator {
     }
   }
 
-  // Operands are at most 2^53, so that only products can overflow.
+  // Returns the result of the operator of `e`. Fails if it is not a whole number or is beyond 2^53.
+  // Operands are at most 2^53, so only products can overflow.
   std::int64_t integer_arithmetic(const Syntax& e, std::int64_t a, std::int64_t b) const {
     std::int64_t result = 0;
     bool fits = true;
@@ -269,7 +272,8 @@ class Evaluator {
 
   // -- Expressions
 
-  // `name` is given to the operation that makes the result; empty: named after what it does.
+  // Returns the value of an expression. The operation that makes it is called `name` or, if that is
+  // empty, is named after what it does.
   ProgramValue evaluate(const Syntax& e, const std::string& name = "") {
     scope_.count_step(e.at);
     switch (e.kind) {
@@ -307,7 +311,8 @@ class Evaluator {
     return operation(e, name, [&] { return call_built_in(e.name, arguments, result); });
   }
 
-  // The library sees itself only, so that a program can have functions of the same names.
+  // Returns the function of this name, or null if there is none. Functions of the library see only
+  // each other, so that a program may define functions of the same names.
   const syntax::Function* find_function(const std::string& name) {
     for (const syntax::Program* from : {&syntax_, &library_}) {
       if (from == &syntax_ && scope_.frame().source->is_library) continue;
@@ -342,7 +347,7 @@ class Evaluator {
     return result;
   }
 
-  // x<i>[a, b]
+  // Evaluates x<i>[a, b], which gives other names to key components and dimensions.
   ProgramValue rename_call(const Syntax& e, const std::string& name) {
     const ProgramValue value = evaluate(e.operands[0]);
     const auto* relation = std::get_if<Relation>(&value);
@@ -410,7 +415,7 @@ class Evaluator {
   const syntax::Program& library_;
   const std::map<std::string, std::int64_t>& sizes_;
   ProgramScope scope_;
-  std::string prefix_;  // of the names of operations, in the statement at hand
+  std::string prefix_;  // of the names of operations in the statement that is executed
   std::set<std::string> output_names_;
   Program result_;
 };

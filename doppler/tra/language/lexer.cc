@@ -22,7 +22,8 @@ bool continues_character(char c) {
   return (static_cast<unsigned char>(c) & 0xc0) == 0x80;
 }
 
-// Nothing that comes from a file may steer a terminal.
+// Returns the text with '?' in place of control characters, so that nothing in a file can steer the
+// terminal on which an error is shown.
 std::string printable(std::string_view text) {
   std::string result(text);
   std::replace_if(
@@ -31,15 +32,17 @@ std::string printable(std::string_view text) {
   return result;
 }
 
+// A position as an error shows it.
 struct Shown {
   std::string position;  // file:line:column
-  std::string lines;     // the source line and the caret; nothing of an empty file
+  std::string lines;     // the source line and the caret; empty for an empty file
 };
 
-// The end of the text is shown behind the last thing that stands there.
+// Returns the offset to show for `at`. The end of the text is shown right behind its last visible
+// character.
 std::size_t shown_place(std::string_view text, std::size_t at) {
   if (at < text.size()) return at;
-  return text.find_last_not_of(" \t\r\n") + 1;  // 0 where there is nothing
+  return text.find_last_not_of(" \t\r\n") + 1;  // npos + 1 is 0
 }
 
 Shown show(const ProgramPlace& place) {
@@ -67,13 +70,27 @@ Shown show(const ProgramPlace& place) {
     while (end > begin && continues_character(text[end])) --end;
   }
   const std::string_view line = text.substr(begin, std::max(begin, end) - begin);
-  std::string caret;  // a tab stays one, so that the caret stands below its place
+  std::string caret;  // has tabs where the line has them, so that ^ is below its character
   for (const char c : text.substr(begin, at - begin)) {
     if (!continues_character(c)) caret += c == '\t' ? '\t' : ' ';
   }
   result.lines = fmt::format("\n  {}{}{}\n  {}{}^", cut_front ? "..." : "", printable(line),
                              cut_back ? "..." : "", cut_front ? "   " : "", caret);
   return result;
+}
+
+// --- tokens ---
+
+using TokenKind = ProgramToken::Kind;
+
+constexpr std::array<std::string_view, 10> kKeywords = {
+    "dim", "input", "param", "sparse", "output", "fn", "return", "repeat", "as", "end"};
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 }  // namespace
@@ -98,25 +115,11 @@ void fail_in_program(const std::vector<ProgramPlace>& places, std::string_view m
   throw SourceError(text);
 }
 
-namespace {
-
-using TokenKind = ProgramToken::Kind;
-
-constexpr std::array<std::string_view, 10> kKeywords = {
-    "dim", "input", "param", "sparse", "output", "fn", "return", "repeat", "as", "end"};
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-}  // namespace
+// --- tokens ---
 
 ProgramLexer::ProgramLexer(const ProgramSource& source) : source_(source), text_(source.text) {
   require_utf8(source.file, text_);
-  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // a byte order mark is harmless
+  if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;  // skips a byte order mark
   token_.kind = TokenKind::kLineEnd;
   scan();
 }
@@ -131,7 +134,9 @@ ProgramToken ProgramLexer::take() {
   return taken;
 }
 
-// A statement ends with its line, unless a bracket is open or something must follow.
+// Returns whether the statement goes on after the end of this line: if a bracket is open, or the
+// last token is an operator, a comma or the like, behind which something must follow. Lines without
+// a token end no statement either.
 bool ProgramLexer::line_goes_on() const {
   constexpr std::string_view kOpen = ",=+-*/->:";
   return open_ > 0 || token_.kind == TokenKind::kLineEnd ||
@@ -139,7 +144,8 @@ bool ProgramLexer::line_goes_on() const {
           kOpen.find(token_.text) != std::string_view::npos && !token_.is(">"));
 }
 
-// Whether a line ended that ends a statement.
+// Skips space, comments and line ends. Stops at a line end that ends a statement, and returns
+// whether it did.
 bool ProgramLexer::skip_space() {
   for (; at_ < text_.size(); ++at_) {
     const char c = text_[at_];
@@ -153,7 +159,7 @@ bool ProgramLexer::skip_space() {
   return false;
 }
 
-// Just behind the name that starts here.
+// Returns the offset just behind the name that starts at the current position.
 std::size_t ProgramLexer::name_end() const {
   std::size_t end = at_;
   while (end < text_.size()) {

@@ -1,4 +1,4 @@
-#include "doppler/tra/language/evaluator.h"
+#include "doppler/tra/language/syntax.h"
 
 #include <fmt/format.h>
 
@@ -68,7 +68,8 @@ class Parser {
     return at;
   }
 
-  // Says where the bracket was opened: a forgotten one is noticed lines later.
+  // Takes the closing bracket. The error names the line of the opening one, since a forgotten
+  // bracket is often noticed only lines later.
   void close(std::string_view bracket, std::size_t opened) {
     if (take_if(bracket)) return;
     const auto line =
@@ -84,7 +85,7 @@ class Parser {
     return {std::string(token.text), token.at};
   }
 
-  // A name of something that {i} has no meaning in.
+  // Takes a name in which {i} is not allowed, such as that of a function.
   Name plain_name(const char* what) {
     Name result = name(what);
     if (result.text.find('{') != std::string::npos) {
@@ -99,7 +100,7 @@ class Parser {
     return result;
   }
 
-  // [a, b]
+  // Takes a list such as [a, b], which may be empty.
   std::vector<Name> dimension_list() {
     const std::size_t opened = take("[");
     std::vector<Name> result;
@@ -184,7 +185,8 @@ class Parser {
     return result;
   }
 
-  // The statements up to `end`, or up to `return` where that may come.
+  // Returns the statements up to `end` or, if `may_return`, up to `return`, and leaves that word.
+  // `opened` is the offset of the word that begins the block, which `what` names in errors.
   std::vector<syntax::Statement> block(std::size_t opened, const char* what, bool may_return) {
     std::vector<syntax::Statement> result;
     end_statement();
@@ -243,7 +245,8 @@ class Parser {
             std::move(result)};
   }
 
-  // Functions compute; what a program has is declared outside of them.
+  // Fails if the statement is not allowed in functions, which only compute: a program's dimensions,
+  // inputs and outputs are declared outside of them.
   void check_in_function(const syntax::Statement& statement) const {
     if (const auto* repeat = std::get_if<syntax::Repeat>(&statement.what)) {
       for (const syntax::Statement& inner : repeat->body) check_in_function(inner);
@@ -254,7 +257,7 @@ class Parser {
 
   // -- Expressions
 
-  // Checks how deep the finished expression is.
+  // Returns the expression with its depth set. Fails if it is too deep.
   syntax::Expression finish(syntax::Expression e) const {
     for (const syntax::Expression& operand : e.operands) {
       e.depth = std::max(e.depth, operand.depth + 1);
@@ -294,7 +297,7 @@ class Parser {
     return finish(std::move(e));
   }
 
-  // Every way for an expression to contain another leads through here.
+  // Also limits the recursion of the parser, since every nested expression is parsed through here.
   syntax::Expression factor() {
     if (++depth_ > kDeepestExpression) fail_depth(lexer_.peek().at);
     syntax::Expression result = [&] {
@@ -338,7 +341,8 @@ class Parser {
     return finish(std::move(e));
   }
 
-  // x<i>[a, b]: other names for keys and dimensions.
+  // Returns the operand with the renamings that follow it: x<i>[a, b] gives other names to key
+  // components and dimensions.
   syntax::Expression renamed(syntax::Expression operand) {
     while (lexer_.peek().is("<") || lexer_.peek().is("[")) {
       syntax::Expression e{syntax::Expression::Kind::kRename, operand.at};

@@ -6,7 +6,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/tra/language/evaluator.h"
+#include "doppler/tra/language/syntax.h"
 #include "doppler/tra/workload_texts.inc"  // made by CMake from examples/programs
 
 namespace doppler::tra {
@@ -20,7 +20,7 @@ Program parse_program(const std::string& file_name, const std::string& text,
   return program;
 }
 
-// docs/formats/program.md shows this text; a test keeps them the same.
+// docs/formats/program.md shows this text, and a test checks that both are the same.
 std::string_view program_library() {
   return R"(# x squared.
 fn square(x)

@@ -148,7 +148,7 @@ void ProgramScope::require_assignable(std::size_t at, const std::string& name) c
   if (const auto found = names.find(name); found != names.end() && found->second.fixed) {
     what = found->second.what;
   }
-  // Functions may use any name for themselves.
+  // Inside functions, variables may have the names of dimensions and key components.
   if (const auto found = shared_.find(name); in_program() && found != shared_.end()) {
     what = kind_of(found->second);
   }

@@ -1,9 +1,12 @@
-// The syntax tree of a program: expressions and statements as they were written. Names are not
-// looked up yet; evaluate_program() in evaluator.h does that. `at` is everywhere the offset in the
-// text, for errors. Plain values.
+// The syntax tree of a program (expressions and statements as they were written), and the two steps
+// around it: parse_syntax() makes the tree from the text, and evaluate_program() makes the program
+// from the tree. The tree is of plain values, in which names are not looked up yet, and `at` is the
+// offset in the text, for errors. The functions are safe to call from several threads, and the
+// errors that they throw show the position in the text.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,8 +14,11 @@
 #include <vector>
 
 #include "doppler/tra/language/lexer.h"
+#include "doppler/tra/program.h"
 
-namespace doppler::tra::syntax {
+namespace doppler::tra {
+
+namespace syntax {
 
 struct Name {
   std::string text;  // {i} not yet replaced
@@ -96,4 +102,21 @@ struct Program {
   std::vector<Statement> statements;
 };
 
-}  // namespace doppler::tra::syntax
+}  // namespace syntax
+
+inline constexpr std::size_t kLargestProgram = std::size_t{1} << 20;  // bytes
+// The greatest depth of operators, calls and parentheses within each other.
+inline constexpr int kDeepestExpression = 200;
+inline constexpr int kDeepestRepeat = 16;
+
+// Returns the syntax tree of a text, which must outlive it. Throws InputError if the text is not a
+// program or exceeds a limit above.
+syntax::Program parse_syntax(const ProgramSource& source);
+
+// Returns the program that a syntax tree describes: sizes, names, functions and repeats are worked
+// out, and every expression becomes one of the algebra. `library` has only functions. `sizes`
+// replaces sizes of declared dimensions. Throws InputError if the program makes no sense.
+Program evaluate_program(const syntax::Program& program, const syntax::Program& library,
+                         const std::map<std::string, std::int64_t>& sizes);
+
+}  // namespace doppler::tra

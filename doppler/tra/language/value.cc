@@ -54,7 +54,8 @@ Relation number_with(char op, double a, const Relation& b) {
   return scale(apply("reciprocal", b), a);
 }
 
-// The arguments of one call, taken out by kind.
+// The arguments of one call. Accessors return an argument as one kind of value and throw
+// OperandError if it is of another kind.
 class Arguments {
  public:
   Arguments(const std::string& function, std::span<const ProgramValue> values,
@@ -82,7 +83,7 @@ class Arguments {
     if (const auto* found = std::get_if<Dimension>(&values_[i])) return found->name;
     fail(i, "a dimension");
   }
-  // All from the i-th on.
+  // Returns the names of all arguments from the i-th on, which must be dimensions.
   std::vector<std::string> dimensions(std::size_t i) const {
     std::vector<std::string> found;
     for (; i < values_.size(); ++i) found.push_back(dimension(i));
@@ -136,7 +137,7 @@ ProgramValue maximum_call(const Arguments& arguments, std::span<const ProgramVal
   return maximum(operand(0, x), operand(1, y));
 }
 
-// The product of two values, summed over the listed dimensions.
+// Returns the product of two values, summed over the listed dimensions.
 ProgramValue dot_call(const Arguments& arguments) {
   arguments.require_count(3, kAny, "(value, value, dimensions...)");
   const Relation &a = arguments.relation(0), &b = arguments.relation(1);

@@ -139,16 +139,16 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   // Where all are the same there is nothing to learn from them.
   const std::size_t played = deviation > 1e-9 * centre ? count : 0;
   std::vector<const policy::Episode*> episodes;
-  std::vector<double> stakes;
+  std::vector<double> weights;
   for (std::size_t i = 0; i < played; ++i) {
     episodes.push_back(&episodes_[i]);
-    stakes.push_back((centre - values[i]) / deviation);
+    weights.push_back((centre - values[i]) / deviation);
   }
   if (settings_.self_imitation > 0.0 && std::isfinite(task.best_time())) {
     episodes.push_back(&task.best());
-    stakes.push_back(settings_.self_imitation * static_cast<double>(count));
+    weights.push_back(settings_.self_imitation * static_cast<double>(count));
   }
-  const BatchReport stepped = step(task, episodes, stakes, played, rate);
+  const BatchReport stepped = step(task, episodes, weights, played, rate);
   report.gradient_length = stepped.gradient_length;
   report.log_probability = stepped.log_probability;
   return report;
@@ -165,21 +165,21 @@ BatchReport Learner::reinforce_one(Task& task, std::uint64_t seed, double rate,
   if (report.misfits > 0) return report;
   MeanTime& mean = task.mean_time_;
   // In units of the mean, so that one rate serves all graphs.
-  const double stake = mean.episodes > 0.0 && mean.seconds > 0.0 ? 1.0 - time / mean.seconds : 0.0;
+  const double weight = mean.episodes > 0.0 && mean.seconds > 0.0 ? 1.0 - time / mean.seconds : 0.0;
   mean.episodes += 1.0;
   mean.seconds += (time - mean.seconds) / mean.episodes;
   const policy::Episode* const episode = &episodes_.front();
-  const BatchReport stepped = step(task, {&episode, 1}, {&stake, 1}, 1, rate);
+  const BatchReport stepped = step(task, {&episode, 1}, {&weight, 1}, 1, rate);
   report.gradient_length = stepped.gradient_length;
   report.log_probability = stepped.log_probability;
   return report;
 }
 
 BatchReport Learner::learn(Task& task, std::span<const policy::Episode> episodes,
-                           std::span<const double> stakes, double rate) {
+                           std::span<const double> weights, double rate) {
   std::vector<const policy::Episode*> played;
   for (const policy::Episode& episode : episodes) played.push_back(&episode);
-  return step(task, played, stakes, 0, rate);
+  return step(task, played, weights, 0, rate);
 }
 
 BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> teacher_episodes,
@@ -188,7 +188,7 @@ BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> teache
 }
 
 BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> episodes,
-                          std::span<const double> stakes, std::size_t played, double rate) {
+                          std::span<const double> weights, std::size_t played, double rate) {
   BatchReport report;
   if (episodes.empty()) return report;
   const std::size_t count = episodes.size(), nodes = task.nodes().node_count();
@@ -196,7 +196,7 @@ BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> ep
   log_probabilities_.resize(std::max(log_probabilities_.size(), count));
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
     log_probabilities_[i] = task.rollout_->learn(
-        thread, i, *episodes[i], {.log_probability = stakes[i], .entropy = settings_.entropy},
+        thread, i, *episodes[i], {.log_probability = weights[i], .entropy = settings_.entropy},
         i < played);
   });
   gradients_.assign(parameters_.size(), 0.0f);

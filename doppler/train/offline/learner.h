@@ -129,10 +129,11 @@ class Learner {
   BatchReport reinforce(Task& task, std::uint64_t seed, double rate);
   // Learns in the manner of Recipe::kPaper: from one episode, with a share of random choices.
   BatchReport reinforce_one(Task& task, std::uint64_t seed, double rate, double exploration);
-  // Learns from episodes that ran elsewhere. An episode with a positive stake becomes likelier, one
-  // with a negative stake less likely.
+  // Learns from episodes that ran elsewhere. Their log probabilities count in the loss with
+  // `weights`: an episode with a positive weight becomes likelier, one with a negative weight less
+  // likely.
   BatchReport learn(Task& task, std::span<const policy::Episode> episodes,
-                    std::span<const double> stakes, double rate);
+                    std::span<const double> weights, double rate);
   // Learns to do what a teacher did.
   BatchReport imitate(Task& task, std::span<const policy::Episode> teacher_episodes, double rate);
 
@@ -140,10 +141,10 @@ class Learner {
   // Plays `count` episodes; decoding(i) says how choices of episode i are made.
   template <class DecodingOf>
   void play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding);
-  // Makes one step along the gradient of the sum of stakes times log probabilities. The first
+  // Makes one step along the gradient of the sum of weights times log probabilities. The first
   // `played` of the episodes are those that were played last.
   BatchReport step(Task& task, std::span<const policy::Episode* const> episodes,
-                   std::span<const double> stakes, std::size_t played, double rate);
+                   std::span<const double> weights, std::size_t played, double rate);
   std::size_t threads_for(std::size_t count) const;
   // Calls body(thread, i) for every episode of a batch.
   template <class Body>

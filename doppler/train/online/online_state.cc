@@ -100,7 +100,8 @@ std::string OnlineLearner::state_json() const {
     json.field("means", packed(state.optimiser.mean));
     json.field("squares", packed(state.optimiser.square));
     json.field("optimiser_steps", state.optimiser.steps);
-    json.field("stakes", packed(state.stakes)).key("lessons").begin_array();
+    // Loss weights keep the key that files have always had for them.
+    json.field("stakes", packed(state.loss_weights)).key("lessons").begin_array();
     for (const schedule::Placement& raced : state.placements) {
       json.begin_object(JsonLayout::kCompact)
           .field("device", packed(raced.device))
@@ -169,7 +170,7 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
       if (key == "optimiser_steps") {
         return policy->optimiser.steps = reader.unsigned_integer(kMost), true;
       }
-      if (key == "stakes") return policy->stakes = finite_numbers(reader), true;
+      if (key == "stakes") return policy->loss_weights = finite_numbers(reader), true;
       if (key != "lessons") return false;
       reader.begin_array();
       while (reader.next_element()) policy->placements.push_back(read_placement(reader, *problem_));
@@ -221,7 +222,7 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
     const std::size_t size = policy_->state().parameters.size();
     if (policy->parameters.size() != size || policy->optimiser.mean.size() != size ||
         policy->optimiser.square.size() != size ||
-        policy->stakes.size() != policy->placements.size()) {
+        policy->loss_weights.size() != policy->placements.size()) {
       reader.fail_at(0, "the state is of another policy");
     }
   }

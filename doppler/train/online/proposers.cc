@@ -145,7 +145,7 @@ class MoveProposer final : public Proposer {
 constexpr double kProposerRate = 2e-3;
 // Races that are remembered at most; and what one counts at most beside an episode of a batch.
 constexpr std::size_t kMostRaces = 16;
-constexpr double kMostStake = 1.0;
+constexpr double kMostLossWeight = 1.0;
 // An advantage that counts as much as one episode that is a standard deviation better than its
 // batch.
 constexpr double kUnitAdvantage = 0.02;
@@ -181,9 +181,9 @@ std::vector<schedule::Placement> PolicyProposer::propose(const ProposalContext& 
     for (const schedule::Placement& raced : raced_placements_) {
       episodes.push_back(policy::to_episode(*situation.problem, raced));
     }
-    learner_.learn(task, episodes, stakes_, kProposerRate);
+    learner_.learn(task, episodes, loss_weights_, kProposerRate);
     raced_placements_.clear();
-    stakes_.clear();
+    loss_weights_.clear();
   }
   for (std::size_t update = 0; update < updates_; ++update) {
     if (situation.stop.stop_requested()) return {};
@@ -197,10 +197,11 @@ std::vector<schedule::Placement> PolicyProposer::propose(const ProposalContext& 
 void PolicyProposer::learn(const schedule::Placement& placement, const Advantage& measured) {
   if (raced_placements_.size() == kMostRaces) {
     raced_placements_.erase(raced_placements_.begin());
-    stakes_.erase(stakes_.begin());
+    loss_weights_.erase(loss_weights_.begin());
   }
   raced_placements_.push_back(placement);
-  stakes_.push_back(std::clamp(-measured.log_ratio / kUnitAdvantage, -kMostStake, kMostStake));
+  loss_weights_.push_back(
+      std::clamp(-measured.log_ratio / kUnitAdvantage, -kMostLossWeight, kMostLossWeight));
 }
 
 policy::Policy PolicyProposer::policy() const {
@@ -213,13 +214,13 @@ PolicyProposer::State PolicyProposer::state() const {
   return {.parameters = {learner_.parameters().begin(), learner_.parameters().end()},
           .optimiser = learner_.optimiser(),
           .placements = raced_placements_,
-          .stakes = stakes_};
+          .loss_weights = loss_weights_};
 }
 
 void PolicyProposer::restore(State state) {
   learner_.restore(std::move(state.parameters), std::move(state.optimiser));
   raced_placements_ = std::move(state.placements);
-  stakes_ = std::move(state.stakes);
+  loss_weights_ = std::move(state.loss_weights);
 }
 
 schedule::Placement settled(const cost::Problem& problem, schedule::Placement candidate,

@@ -70,7 +70,7 @@ class PolicyProposer final : public Proposer {
     std::vector<float> parameters;
     nn::AdamState optimiser;
     std::vector<schedule::Placement> placements;  // that raced and were not learnt from yet
-    std::vector<double> stakes;
+    std::vector<double> loss_weights;             // by placement
   };
   State state() const;
   // Continues from a state. REQUIRES: the state is of a policy of the same shape.
@@ -82,7 +82,7 @@ class PolicyProposer final : public Proposer {
   std::unique_ptr<const policy::Model> model_;
   Learner learner_;
   std::vector<schedule::Placement> raced_placements_;
-  std::vector<double> stakes_;  // by raced placement
+  std::vector<double> loss_weights_;  // by raced placement
 };
 
 // Returns the candidate with as many nodes as possible moved back to where the incumbent has them:

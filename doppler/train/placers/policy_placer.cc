@@ -15,8 +15,14 @@
 #include "doppler/train/offline/learner.h"
 
 namespace doppler::train {
-
 namespace {
+
+#include "doppler/train/shipped_policies.inc"
+
+std::shared_ptr<const policy::Policy> read(std::string_view text) {
+  return std::make_shared<const policy::Policy>(
+      policy::read_policy_json("a policy that ships with doppler", text));
+}
 
 // Gentler than training from nothing: what the policy knows is kept.
 constexpr double kFinetuneRate = 2e-3;
@@ -95,36 +101,6 @@ class PolicyPlacer final : public place::Placer {
   PolicyPlacerSettings settings_;
 };
 
-}  // namespace
-
-std::unique_ptr<place::Placer> make_policy_placer(PolicySource policies,
-                                                  PolicyPlacerSettings settings) {
-  return std::make_unique<PolicyPlacer>(std::move(policies), settings);
-}
-
-namespace {
-
-#include "doppler/train/shipped_policies.inc"
-
-std::shared_ptr<const policy::Policy> read(std::string_view text) {
-  return std::make_shared<const policy::Policy>(
-      policy::read_policy_json("a policy that ships with doppler", text));
-}
-
-}  // namespace
-
-std::vector<std::shared_ptr<const policy::Policy>> shipped_policies() {
-  std::vector<std::shared_ptr<const policy::Policy>> policies;
-  for (const char* text : kShippedPolicies) policies.push_back(read(text));
-  return policies;
-}
-
-std::shared_ptr<const policy::Policy> shipped_policy() {
-  return read(kShippedPolicies[0]);
-}
-
-namespace {
-
 // The same all along: where the end is on the clock nobody knows how far it is.
 constexpr double kScratchRate = 2e-3;
 
@@ -186,6 +162,21 @@ class ScratchPlacer final : public place::Placer {
 };
 
 }  // namespace
+
+std::unique_ptr<place::Placer> make_policy_placer(PolicySource policies,
+                                                  PolicyPlacerSettings settings) {
+  return std::make_unique<PolicyPlacer>(std::move(policies), settings);
+}
+
+std::vector<std::shared_ptr<const policy::Policy>> shipped_policies() {
+  std::vector<std::shared_ptr<const policy::Policy>> policies;
+  for (const char* text : kShippedPolicies) policies.push_back(read(text));
+  return policies;
+}
+
+std::shared_ptr<const policy::Policy> shipped_policy() {
+  return read(kShippedPolicies[0]);
+}
 
 std::vector<std::shared_ptr<const place::Placer>> make_scratch_placers() {
   return {std::make_shared<ScratchPlacer>(

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "doppler/place/placer.h"
+#include "doppler/place/registry.h"
 #include "doppler/policy/policy.h"
 
 namespace doppler::train {

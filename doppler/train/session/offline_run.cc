@@ -2,18 +2,121 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
+#include "doppler/base/error.h"
+#include "doppler/base/file.h"
 #include "doppler/train/session/checkpoint.h"
 
 namespace doppler::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+constexpr const char* kMetricsHeader =
+    "update,episodes,stage,task,rate,mean,best,best_so_far,misfits,gradient,log_sel,log_plc,"
+    "rolled_back,seconds\n";
+
+std::string checkpoint_of(const std::string& path) {
+  return path + "/checkpoint.json";
+}
+std::string policy_of(const std::string& path) {
+  return path + "/policy.json";
+}
+std::string metrics_of(const std::string& path) {
+  return path + "/metrics.csv";
+}
 
 }  // namespace
+
+ParameterError folder_taken(const std::string& folder) {
+  return ParameterError(fmt::format("{}: there is a training in this folder", folder),
+                        Hint::kResumeTraining);
+}
+
+bool RunFolder::exists(const std::string& path) {
+  std::error_code error;
+  return fs::exists(checkpoint_of(path), error);
+}
+
+void RunFolder::require_free(const std::string& path) {
+  std::error_code error;
+  if (exists(path) || fs::exists(policy_of(path), error)) {
+    throw folder_taken(path);
+  }
+}
+
+RunFolder RunFolder::create(const std::string& path) {
+  require_free(path);
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw SystemError(fmt::format("{}: {}", path, error.message()));
+  check_writable(checkpoint_of(path));
+  return RunFolder(path);
+}
+
+RunFolder RunFolder::open(const std::string& path) {
+  if (!exists(path)) {
+    throw InputError(fmt::format("{}: there is no training to go on with", path));
+  }
+  RunFolder folder(path);
+  folder.read_metrics();
+  return folder;
+}
+
+void RunFolder::write_configuration(const std::string& json) const {
+  write_file(path_ + "/configuration.json", json);
+}
+
+TrainingState RunFolder::read_state() const {
+  const std::string file = checkpoint_of(path_);
+  return read_checkpoint_json(file, read_file(file));
+}
+
+void RunFolder::read_metrics() {
+  std::error_code error;
+  if (!fs::exists(metrics_of(path_), error)) return;
+  const std::string text = read_file(metrics_of(path_));
+  std::size_t begin = text.find('\n');
+  while (begin != std::string::npos && begin + 1 < text.size()) {
+    const std::size_t end = text.find('\n', begin + 1);
+    std::string line = text.substr(begin + 1, end == std::string::npos ? end : end - begin);
+    std::uint64_t update = 0;
+    std::from_chars(line.data(), line.data() + line.size(), update);
+    metrics_.push_back({update, std::move(line)});
+    begin = end;
+  }
+}
+
+void RunFolder::add(const UpdateReport& report, double seconds) {
+  metrics_.push_back(
+      {report.update,
+       fmt::format("{},{},{},{},{:.6g},{:.9g},{:.9g},{:.9g},{},{:.4g},{:.6g},{:.6g},{},{:.3f}\n",
+                   report.update, report.episodes, stage_name(report.stage), report.task,
+                   report.rate, report.batch.mean, report.batch.best, report.best_time,
+                   report.batch.misfits, report.batch.gradient_length,
+                   report.batch.log_probability.sel, report.batch.log_probability.plc,
+                   report.rolled_back ? 1 : 0, seconds)});
+}
+
+void RunFolder::save(const Training& training, const std::string& origin) {
+  const TrainingState state = training.state();
+  // Rows of updates that a kill took away are made again.
+  std::erase_if(metrics_, [&](const Row& row) { return row.update > state.updates; });
+  std::string text = kMetricsHeader;
+  for (const Row& row : metrics_) text += row.text;
+  write_file(metrics_of(path_), text);
+  policy::Policy policy = training.policy();
+  policy.origin = origin;
+  write_file(policy_path(), policy::write_policy_json(policy));
+  write_file(checkpoint_of(path_), write_checkpoint_json(state));
+}
 
 OfflineRun::OfflineRun(Training training, RunFolder folder, std::uint64_t seed, bool resume)
     : training_(std::move(training)), folder_(std::move(folder)), seed_(seed) {

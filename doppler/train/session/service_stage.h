@@ -1,15 +1,83 @@
 // Stage III of a session: a service that learns, with its files in the session's folder.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "doppler/cost/problem.h"
 #include "doppler/policy/policy.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/train/offline/training.h"
+#include "doppler/train/online/online_learner.h"
 #include "doppler/train/session/session.h"
 
 namespace doppler::train {
+
+// A run of a service: a row of runs.csv.
+struct ServiceRow {
+  std::uint64_t run = 0;  // counted from 0; runs of candidates that failed have no row
+  bool exploratory = false;
+  double time = 0.0;           // in the problem's unit
+  std::size_t promotions = 0;  // placements that had taken over before it
+
+  friend bool operator==(const ServiceRow&, const ServiceRow&) = default;
+};
+
+// Returns runs.csv as text.
+std::string write_service_rows(std::span<const ServiceRow> rows);
+// Reads runs.csv. Throws InputError, with the line, if the file is missing or damaged.
+std::vector<ServiceRow> read_service_rows(const std::string& file);
+
+// The service's files: online.json (the learner's state), start.json (the placement that it began
+// with), placement.json (the one in service), runs.csv and, if there is one, policy.json. Every
+// file is written whole or not at all, the state last, so that a kill at any moment leaves
+// something to resume.
+//
+// add() may be called while another thread calls save(). Nothing else is thread safe.
+class ServiceFolder {
+ public:
+  explicit ServiceFolder(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+  std::string state_path() const { return path_ + "/online.json"; }
+  std::string policy_path() const { return path_ + "/policy.json"; }
+  std::string placement_path() const { return path_ + "/placement.json"; }
+  std::string start_path() const { return path_ + "/start.json"; }
+  std::string runs_path() const { return path_ + "/runs.csv"; }
+
+  // Returns whether there is a service that can be resumed.
+  bool has_state() const;
+  // Throws folder_taken() if the folder holds a service, and ParameterError if it holds other
+  // files that a service would replace.
+  void require_free() const;
+  // Makes the folder. Throws SystemError if that is impossible or it cannot be written.
+  void create() const;
+
+  // Reads the rows of the runs before a checkpoint; the runs after it are made again. Throws
+  // InputError if they are not those that the checkpoint counts.
+  void read_rows(const OnlineSummary& checkpoint);
+  void add(const ServiceRow& row);
+  // Writes start.json.
+  void write_start(const schedule::Placement& start, const TrainingProblem& problem,
+                   std::uint64_t seed) const;
+  // Writes the placement in service, the policy, the rows so far, and last the state. REQUIRES: as
+  // OnlineLearner::state_json().
+  void save(const OnlineLearner& learner, const TrainingProblem& problem, std::uint64_t seed);
+
+  // Returns the median times of the first and of the last runs of the placement in service: half of
+  // them each, but at most 50; 0 if there are none.
+  std::pair<double, double> medians() const;
+
+ private:
+  std::string path_;
+  std::mutex mutex_;  // guards rows_ while runs are served
+  std::vector<ServiceRow> rows_;
+};
 
 // What a service begins with.
 struct ServiceStart {

@@ -16,8 +16,6 @@
 #include "doppler/base/parallel.h"
 #include "doppler/place/registry.h"
 #include "doppler/train/session/offline_run.h"
-#include "doppler/train/session/run_folder.h"
-#include "doppler/train/session/service_folder.h"
 #include "doppler/train/session/service_stage.h"
 
 namespace doppler::train {

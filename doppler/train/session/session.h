@@ -5,8 +5,8 @@
 //       {.folder = "run", .plan = {.episodes = 2000}});
 //
 // The folder holds what each stage leaves: configuration.json, metrics.csv, checkpoint.json and
-// policy.json of stages I and II (run_folder.h), online.json, start.json, placement.json, runs.csv
-// and policy.json of stage III (service_folder.h). Every file is written whole or not at all, so
+// policy.json of stages I and II (offline_run.h), online.json, start.json, placement.json, runs.csv
+// and policy.json of stage III (service_stage.h). Every file is written whole or not at all, so
 // that a session that is killed at any moment can be resumed. An offline stage, and a stage III on
 // a virtual clock, then end with the same bits as if they had never been interrupted.
 #pragma once

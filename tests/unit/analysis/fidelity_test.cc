@@ -6,7 +6,7 @@
 #include <atomic>
 #include <set>
 
-#include "doppler/render/fidelity_text.h"
+#include "doppler/render/analysis_text.h"
 #include "support/errors.h"
 #include "support/graphs.h"
 #include "support/random_problems.h"

@@ -10,7 +10,6 @@
 
 #include "doppler/base/file.h"
 #include "doppler/device/presets.h"
-#include "doppler/device/topology_json.h"
 #include "support/errors.h"
 
 namespace doppler::device {

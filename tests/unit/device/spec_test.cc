@@ -7,7 +7,6 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
-#include "doppler/device/topology_json.h"
 
 namespace doppler::device {
 namespace {

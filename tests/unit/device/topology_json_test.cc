@@ -1,4 +1,3 @@
-#include "doppler/device/topology_json.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include "doppler/graph/builder.h"
 #include "doppler/kernel/kernel_call.h"
 #include "doppler/schedule/checker.h"
-#include "doppler/tra/compile.h"
+#include "doppler/tra/computation.h"
 #include "doppler/tra/language/program_text.h"
 #include "support/errors.h"
 #include "support/lowered.h"

@@ -104,7 +104,7 @@ TEST(Dot, GraphvizsOwnAttributesAreNoCosts) {
   EXPECT_EQ(graph.transfer_time(TensorId(0)), 3.0);
   EXPECT_EQ(graph.bytes(TensorId(0)), std::nullopt);
   EXPECT_TRUE(imported.notes.empty());  // one node has a cost
-  // What only we have a meaning for is still checked.
+  // Attributes that have a meaning only here are still checked.
   EXPECT_EQ(dot_error("digraph { a -> b [size=\"1,1\"] }"),
             "g.dot:1:24: size must be a finite number >= 0");
   EXPECT_EQ(dot_error("digraph { node [time=soon] }"),

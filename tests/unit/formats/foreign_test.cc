@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "doppler/base/archive.h"
-#include "doppler/formats/chakra/chakra.h"
 #include "doppler/formats/formats.h"
 #include "doppler/formats/task_graph.h"
+#include "doppler/formats/traces/traces.h"
 #include "support/errors.h"
 #include "support/packed_bytes.h"
 
@@ -442,7 +442,8 @@ TEST(Archive, TheLargestGraphIsTakenAndTheOthersAreNamed) {
   EXPECT_TRUE(unpack_graph("g.gz", gzip(dot("a [flops=1]"))).notes.empty());
 }
 
-// What a compiler dumps: the larger file is a form of the program that is recognised, not read.
+// In a compiler's dump, the larger file can be a form of the program that is recognised but not
+// read.
 TEST(Archive, WhatIsReadComesBeforeWhatIsRefused) {
   const std::string mlir =
       "module @jit_f {\n" + std::string(4000, ' ') + "\n %0 = stablehlo.add %a, %b : f32\n}\n";

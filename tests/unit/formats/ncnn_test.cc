@@ -99,7 +99,7 @@ Gemm  gemm 1 1 in out 3=1 5=1 6=1 8=32 9=64 10=4
   EXPECT_EQ(given.graph.flops(node(given.graph, "gemm")), 2.0 * 10 * 32 * 64);
 }
 
-// What the first layer with weights asks for holds before the layers in front of it as well.
+// The sizes that the first layer with weights wants are passed on through the layers before it.
 TEST(Ncnn, FocusInFrontOfTheFirstConvolution) {
   const Imported imported = imported_ncnn(R"(7767517
 3 3

@@ -39,7 +39,7 @@ TEST(OnnxReader, BranchesThatAreNearlyAllReplaceTheirIf) {
   EXPECT_EQ(graph.edge_count(), 3u);
   // The If itself is on no one device; what passes its result on is where that is made.
   EXPECT_THAT(read_model.node_of, ElementsAre(NodeId{}, find(graph, "n_t"), find(graph, "n_z")));
-  // What the branch says is said once, and nothing of the other.
+  // The notes on the branch that is taken appear once, and none on the other.
   EXPECT_THAT(read_model.imported.notes, Contains(HasSubstr("2 nodes that only rename")));
 }
 
@@ -147,7 +147,7 @@ TEST(OnnxReader, ConstantsOfBodiesAreThereOnce) {
       parameters += graph.bytes(tensor).value();
   }
   EXPECT_EQ(parameters, 4.0 * (100 + 10));
-  // What is said of a body is said once, too.
+  // Notes on a body appear once, too.
   EXPECT_THAT(imported.notes, Contains(HasSubstr("3 nodes on constants and shapes alone")));
 }
 

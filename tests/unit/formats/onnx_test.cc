@@ -365,7 +365,7 @@ TEST(Onnx, OpenSidesOfImages) {
   EXPECT_EQ(open_bytes(kFloat, {"?", "3", "48", "?"}), 4.0 * 3 * 48 * 224);
   EXPECT_EQ(open_bytes(kHalf, {"1", "?", "?", "4"}), 2.0 * 224 * 224 * 4);
   EXPECT_EQ(open_bytes(kUint8, {"unk__1", "unk__2", "unk__3", "3"}), 1.0 * 224 * 224 * 3);
-  // What is named, or named like the batch, and what the user says goes first.
+  // The meaning of a name, the batch's name, and the user's size go before the position.
   EXPECT_EQ(open_bytes(kFloat, {"?", "1", "time", "?"}), 4.0 * 128 * 224);
   EXPECT_EQ(open_bytes(kFloat, {"?", "3", "batch", "?"}), 4.0 * 3 * 224);
   EXPECT_EQ(open_bytes(kFloat, {"None", "3", "None", "?"}), 4.0 * 3 * 224);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "doppler/formats/torch/torch.h"
-#include "doppler/formats/torch/torch_ops.h"
+#include "doppler/formats/traces/torch_ops.h"
+#include "doppler/formats/traces/traces.h"
 #include "doppler/graph/graph.h"
 
 namespace doppler::formats {
@@ -301,8 +301,8 @@ TEST(Kineto, KernelsOfCudaGraphsAreOpsWhereTheyWereLaunched) {
   EXPECT_THAT(imported.notes, Contains(HasSubstr("1 of 3 ops only call others or start nothing")));
 }
 
-// Where no op launched anything, what ran on the GPU is all there is: a chain for each stream. On
-// stream 8 it begins after a, which had ended at 60; b ends at 65.
+// If no op launched anything, the events on the GPU are all nodes, in a chain for each stream. The
+// chain of stream 8 begins at 62, after a, which ended at 60, and not after b, which ends at 65.
 TEST(Kineto, KernelsAloneFollowTheirStreams) {
   const Imported imported = read_kineto("t.json", R"([
  {"ph": "X", "cat": "cpu_op", "name": "aten::empty", "pid": 1, "tid": 1, "ts": 0, "dur": 500},
@@ -322,7 +322,7 @@ TEST(Kineto, KernelsAloneFollowTheirStreams) {
   EXPECT_THAT(imported.notes, Contains(HasSubstr("3 GPU events belong to no op")));
 }
 
-// What names no call either keeps to its stream beside the ops.
+// Events on the GPU that name no call either stay on their stream, beside the ops.
 TEST(Kineto, KernelsWithoutACallAreBesideTheOps) {
   const Imported imported = read_kineto("t.json", R"([
  {"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 0, "dur": 10,
@@ -373,7 +373,7 @@ TEST(Kineto, ACorrelationIsNoOpsId) {
   EXPECT_EQ(imported.graph.node_name(NodeId(0)), "aten::add");
 }
 
-// What PyTorch writes where it is built without Kineto.
+// A trace as PyTorch writes it if it is built without Kineto.
 TEST(Kineto, WithoutCategoriesTheProcessTells) {
   const Imported imported = read_kineto("t.json", R"([
  {"name": "aten::zeros", "ph": "X", "ts": 75, "dur": 13, "tid": 1, "pid": "CPU functions",

@@ -29,6 +29,35 @@ TEST(Levels, OfNothingAreNone) {
   EXPECT_EQ(levels.width(), 0u);
 }
 
+TEST(Stages, AreMetaOpsThenTheirReductionsByDepth) {
+  GraphBuilder builder;
+  const auto add = [&](const char* name, const char* meta, MetaRole role) {
+    const NodeId node =
+        builder.add_node({.name = name, .time = 1.0, .meta_op = meta, .meta_role = role});
+    return std::pair(node, builder.add_output(node, 1.0));
+  };
+  const auto [x0, tx0] = add("x0", "x", MetaRole::kShard);
+  const auto [r1, tr1] = add("r1", "x", MetaRole::kReduction);
+  const auto [r2, tr2] = add("r2", "x", MetaRole::kReduction);
+  const auto [y0, ty0] = add("y0", "y", MetaRole::kShard);
+  const auto [x1, tx1] = add("x1", "x", MetaRole::kShard);
+  builder.connect(tx0, r1);
+  builder.connect(tx1, r1);
+  builder.connect(tr1, r2);
+  builder.connect(tr2, y0);
+  const Graph graph = std::move(builder).build();
+  const std::vector<std::vector<NodeId>> expected = {{x0, x1}, {r1}, {r2}, {y0}};
+  EXPECT_EQ(compute_stages(graph), expected);
+}
+
+TEST(Stages, AreLevelsWhereThereAreNoMetaOps) {
+  const Graph graph = test::simple_graph({{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}},
+                                         {{"a", "b"}, {"b", "d"}, {"c", "d"}}, 0.0);
+  const auto n = [](std::uint32_t v) { return NodeId(v); };
+  const std::vector<std::vector<NodeId>> expected = {{n(0), n(2)}, {n(1)}, {n(3)}};
+  EXPECT_EQ(compute_stages(graph), expected);
+}
+
 TEST(Statistics, CountsWorkAndTraffic) {
   GraphBuilder builder;
   const TensorId w =

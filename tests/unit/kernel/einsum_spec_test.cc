@@ -1,4 +1,4 @@
-#include "doppler/kernel/contract.h"
+#include "doppler/kernel/einsum.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

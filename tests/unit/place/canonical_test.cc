@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "doppler/base/file.h"
-#include "doppler/device/topology_json.h"
+#include "doppler/device/spec.h"
 #include "doppler/graph/graph_json.h"
 #include "doppler/place/registry.h"
 #include "doppler/schedule/placement.h"

@@ -8,7 +8,6 @@
 #include "doppler/place/cost_estimates.h"
 #include "doppler/place/feasible.h"
 #include "doppler/place/heuristics/insertion_plan.h"
-#include "doppler/place/heuristics/stages.h"
 #include "doppler/place/search/assignment_bounds.h"
 #include "doppler/place/search/priority_rules.h"
 #include "support/graphs.h"
@@ -133,36 +132,6 @@ TEST(PriorityRules, AgreeWithTryingAllWeakOrders) {
   }
   EXPECT_GT(consistent, 50);
   EXPECT_LT(consistent, 350);
-}
-
-TEST(Stages, AreMetaOpsThenTheirReductionsByDepth) {
-  graph::GraphBuilder builder;
-  const auto add = [&](const char* name, const char* meta, graph::MetaRole role) {
-    const NodeId node =
-        builder.add_node({.name = name, .time = 1.0, .meta_op = meta, .meta_role = role});
-    return std::pair(node, builder.add_output(node, 1.0));
-  };
-  using graph::MetaRole;
-  const auto [x0, tx0] = add("x0", "x", MetaRole::kShard);
-  const auto [r1, tr1] = add("r1", "x", MetaRole::kReduction);
-  const auto [r2, tr2] = add("r2", "x", MetaRole::kReduction);
-  const auto [y0, ty0] = add("y0", "y", MetaRole::kShard);
-  const auto [x1, tx1] = add("x1", "x", MetaRole::kShard);
-  builder.connect(tx0, r1);
-  builder.connect(tx1, r1);
-  builder.connect(tr1, r2);
-  builder.connect(tr2, y0);
-  const graph::Graph graph = std::move(builder).build();
-  const std::vector<std::vector<NodeId>> expected = {{x0, x1}, {r1}, {r2}, {y0}};
-  EXPECT_EQ(stages(graph), expected);
-}
-
-TEST(Stages, AreLevelsWhereThereAreNoMetaOps) {
-  const graph::Graph graph = test::simple_graph({{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}},
-                                                {{"a", "b"}, {"b", "d"}, {"c", "d"}}, 0.0);
-  const auto n = [](std::uint32_t v) { return NodeId(v); };
-  const std::vector<std::vector<NodeId>> expected = {{n(0), n(2)}, {n(1)}, {n(3)}};
-  EXPECT_EQ(stages(graph), expected);
 }
 
 // Two independent nodes of 10 bytes each, both graph outputs, on devices of 15 bytes: one must

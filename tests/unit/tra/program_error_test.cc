@@ -1,4 +1,4 @@
-// What mistakes in programs are answered with: the whole message, with the place.
+// The errors for mistakes in programs: the whole message, with the position.
 #include <gtest/gtest.h>
 
 #include "doppler/base/file.h"

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "doppler/base/rng.h"
-#include "doppler/tra/language/evaluator.h"
 #include "doppler/tra/language/program_text.h"
+#include "doppler/tra/language/syntax.h"
 #include "support/errors.h"
 
 namespace doppler::tra {

@@ -304,7 +304,7 @@ TEST(ProgramText, LinesGoOnWhereSomethingMustFollow) {
               near({7, 16}));
 }
 
-// What the functions of operations.h are for: the same program in C++.
+// The functions of operations.h build the same program in C++.
 TEST(ProgramText, TheSameInCpp) {
   const auto dense = [](const char* name, Dimensions dimensions, InputRole role) {
     return input(name, {KeySet(), std::move(dimensions)}, role);

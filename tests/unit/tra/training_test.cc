@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "doppler/tra/compile.h"
+#include "doppler/tra/computation.h"
 #include "support/lowered.h"
 #include "support/programs.h"
 

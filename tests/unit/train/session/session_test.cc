@@ -15,8 +15,8 @@
 #include "doppler/device/spec.h"
 #include "doppler/graph/generate/random.h"
 #include "doppler/train/placers/policy_placer.h"
-#include "doppler/train/session/run_folder.h"
-#include "doppler/train/session/service_folder.h"
+#include "doppler/train/session/offline_run.h"
+#include "doppler/train/session/service_stage.h"
 #include "support/errors.h"
 
 namespace doppler::train {
