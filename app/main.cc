@@ -26,7 +26,7 @@ std::string advice(doppler::Hint hint) {
     case doppler::Hint::kChooseDevices:
       return fmt::format(": --devices {} means nothing", doppler::api::kDevicesOfFile);
     case doppler::Hint::kNameFormat:
-      return "; --format names one where it is";
+      return "; --format names one where it is (--from in graph convert)";
     case doppler::Hint::kGivenOrRooflineCosts:
       return ": use --costs given or --costs roofline";
     case doppler::Hint::kMeasuredOrRooflineCosts:
@@ -35,6 +35,10 @@ std::string advice(doppler::Hint hint) {
       return "; measure again with dopp run --profile";
     case doppler::Hint::kResumeTraining:
       return ": go on with --resume, or name another one";
+    case doppler::Hint::kProbeMachine:
+      return ": measure again with dopp devices probe, or remove it";
+    case doppler::Hint::kListNodes:
+      return "; dopp graph convert to .json lists the names";
     case doppler::Hint::kNone:
       break;
   }

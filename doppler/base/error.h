@@ -20,6 +20,8 @@ enum class Hint : unsigned char {
   kMeasuredOrRooflineCosts,  // costs must be in seconds
   kMeasureCosts,             // measure the costs of this graph
   kResumeTraining,           // go on with the training in the folder, or take another folder
+  kProbeMachine,             // measure this machine again, or remove the file of measurements
+  kListNodes,                // look up the names of the nodes
 };
 
 // The base of all errors of the library. Its message is for the user.

@@ -106,9 +106,8 @@ class Resolver {
       if (glob_matches(pattern, graph_.node_name(NodeId::of(v)))) found.push_back(NodeId::of(v));
     }
     if (found.empty()) {
-      throw ParameterError(
-          fmt::format("{}: no node is called '{}'; `dopp graph convert` to .json lists the names",
-                      kind, pattern));
+      throw ParameterError(fmt::format("{}: no node is called '{}'", kind, pattern),
+                           Hint::kListNodes);
     }
     return found;
   }

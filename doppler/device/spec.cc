@@ -232,8 +232,7 @@ std::optional<TopologySpec> read_probe_file() {
   std::error_code ignored;
   if (!path || !std::filesystem::exists(*path, ignored)) return std::nullopt;
   const auto refuse = [&](const std::string& why) {
-    return InputError(fmt::format(
-        "{}; cpu:N uses this file: measure again with dopp devices probe, or remove it", why));
+    return InputError(why + "; cpu:N uses this file", Hint::kProbeMachine);
   };
   TopologySpec spec;
   try {
@@ -241,7 +240,7 @@ std::optional<TopologySpec> read_probe_file() {
   } catch (const InputError& error) {
     throw refuse(error.what());
   }
-  if (!is_probe(spec)) throw refuse(*path + ": not written by dopp devices probe");
+  if (!is_probe(spec)) throw refuse(*path + ": not a measurement of a machine");
   if (!spec.description.starts_with(this_machine())) {
     throw refuse(fmt::format("{}: measured on another machine ('{}'; this is '{}')", *path,
                              spec.description, this_machine()));

@@ -83,7 +83,10 @@ TEST_F(Import, ConstraintsAreObeyedOrExplained) {
     "pin": [{"nodes": "z", "devices": "acc0"}]})");
   const Outcome slip = files_.dopp("place msr.json --devices file --constraints slip.json");
   EXPECT_EQ(slip.exit_code, 2);
-  EXPECT_THAT(slip.err, HasSubstr("slip.json: pin: no node is called 'z'"));
+  EXPECT_THAT(
+      slip.err,
+      HasSubstr(
+          "slip.json: pin: no node is called 'z'; dopp graph convert to .json lists the names"));
 
   EXPECT_THAT(files_.dopp("place msr.json --devices file --pin z=acc0").err,
               HasSubstr("no node is called 'z'"));

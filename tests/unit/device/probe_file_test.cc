@@ -93,12 +93,11 @@ TEST_F(ProbeFile, CpusAreAsMeasuredWhateverTheirNumber) {
 }
 
 TEST_F(ProbeFile, BadOnesAreNamedWithTheWayOut) {
-  const std::string way_out =
-      "; cpu:N uses this file: measure again with dopp devices probe, or remove it";
+  const std::string way_out = "; cpu:N uses this file";
   write_file(path_, "{}");
   EXPECT_EQ(error(), path_ + ":1:1: not a doppler.topology file: no key 'format'" + way_out);
   write_file(path_, write_topology_json(topology_from_spec("4xP100")));
-  EXPECT_EQ(error(), path_ + ": not written by dopp devices probe" + way_out);
+  EXPECT_EQ(error(), path_ + ": not a measurement of a machine" + way_out);
   TopologySpec spec = measured();
   spec.description = "Cray-1, 1 core: measured";
   write(spec);
