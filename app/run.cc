@@ -105,9 +105,15 @@ void run(const RunRequest& request) {
   if (result.costs && !request.json && !silent && request.trace != kStandardOutput) {
     print(fmt::format("\nwrote {}; use it with --costs\n", request.profile));
   }
-  if (result.different) {
-    throw RunError(fmt::format("{}: '{}' is not what the serial runner computes", source.graph,
-                               *result.different));
+  if (const auto& different = result.different) {
+    const std::string in_run =
+        settings.runs + settings.warmup > 1 ? fmt::format(" in run {}", different->run) : "";
+    throw RunError(
+        different->has_nan
+            ? fmt::format("{}: '{}' has NaN{}, which equals nothing, so that it cannot be checked",
+                          source.graph, different->tensor, in_run)
+            : fmt::format("{}: '{}'{} is not what the serial runner computes", source.graph,
+                          different->tensor, in_run));
   }
 }
 
@@ -137,7 +143,8 @@ void add_run_command(CommandLine& line) {
                   "N");
   add_number<int>(*command, "--warmup", execute.warmup, 0, kMaxRuns,
                   "Runs before these (default 0)", "N");
-  add_flag(*command, "--check", execute.check, "Compare all results with the serial runner's");
+  add_flag(*command, "--check", execute.check,
+           "Compare all results of every run with the serial runner's");
   add_flag(*command, "--check-finite", execute.check_finite,
            "Fail where a result is not a finite number");
   add_rules(*command, execute.mode, execute.choice);

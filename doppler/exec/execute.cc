@@ -173,28 +173,38 @@ class Runs {
       result.pacing_error_seconds =
           std::max(result.pacing_error_seconds.value_or(0.0), engine_->pacing_error());
     }
-    if (settings_.check && !result.checked) compare(result);
+    if (settings_.check && !result.different) compare(number, result);
     return timeline;
   }
 
  private:
   // Compares the results of the last run with the serial runner's: the same kernels on the same
-  // operands give the same bits in any order.
-  void compare(ExecuteResult& result) const {
+  // operands give the same bits in any order. The serial runner takes the new values of parameters
+  // from its own last run, as the engine does.
+  void compare(int number, ExecuteResult& result) {
     const graph::Graph& graph = problem_->graph();
-    const Values expected = graph::SerialRunner<float>(graph).run(values_);
+    if (!reference_) reference_.emplace(graph);
+    Values expected = reference_->run(values_);
     const Values found = engine_->results();
-    result.checked = 0;
-    for (const auto& [tensor, value] : expected) {
-      if (graph.role(tensor) != graph::TensorRole::kValue) continue;
-      ++*result.checked;
+    std::size_t compared = 0;
+    for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+      const TensorId tensor = TensorId::of(t);
+      const auto value = expected.find(tensor);
+      if (value == expected.end() || graph.role(tensor) != graph::TensorRole::kValue) continue;
+      ++compared;
       const auto at = found.find(tensor);
-      const auto same = [](float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); };
-      if (at == found.end() ||
-          !std::equal(value.begin(), value.end(), at->second.begin(), at->second.end(), same)) {
-        result.different = std::string(graph.tensor_name(tensor));
+      if (!result.different && (at == found.end() || at->second != value->second)) {
+        const auto& elements = at == found.end() ? value->second : at->second;
+        result.different = {.tensor = std::string(graph.tensor_name(tensor)),
+                            .run = number + 1,
+                            .has_nan = std::any_of(elements.begin(), elements.end(),
+                                                   [](float x) { return std::isnan(x); })};
+      }
+      if (const TensorId parameter = graph.updates(tensor); parameter.valid()) {
+        values_[parameter] = std::move(value->second);
       }
     }
+    result.checked = compared;
   }
 
   std::shared_ptr<const cost::Problem> problem_;
@@ -202,7 +212,8 @@ class Runs {
   const ExecuteSettings& settings_;
   std::optional<VirtualMachine> virtual_machine_;
   std::optional<Engine> engine_;  // on the wall clock
-  Values values_;
+  Values values_;  // of inputs and parameters; where results are compared, before the next run
+  std::optional<graph::SerialRunner<float>> reference_;
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ struct ExecuteSettings : MachineSettings {
   int runs = 1;               // that count
   int warmup = 0;             // runs before these, which do not count
   bool computes = true;       // whether an emulated machine on the wall clock also computes values
-  bool check = false;         // compares the first run's results with the serial runner's
+  bool check = false;         // compares the results of every run with the serial runner's
   bool check_finite = false;  // fails a run that has a result which is not a finite number
   bool profile = false;       // measures costs
   // A node that runs longer than this is taken for hung. Absent: none is.
@@ -75,6 +75,13 @@ struct ExecuteSettings : MachineSettings {
   std::vector<DeviceLoss> losses = {};
   Replace replace = {};
   StopToken stop = {};  // asked between runs; one run that counts always takes place
+};
+
+// A result of a run that does not equal the serial runner's.
+struct ResultDifference {
+  std::string tensor;
+  int run = 0;           // counted from 1, warm-up runs included
+  bool has_nan = false;  // NaN equals nothing, so that a result which has one is never right
 };
 
 // Times are in the problem's unit on an emulated machine, in seconds on real cores.
@@ -91,8 +98,8 @@ struct ExecuteResult {
   double time_scale = 1.0;  // seconds of wall clock for a unit of time (machine_time_scale())
   // Emulated machine on the wall clock: the greatest Engine::pacing_error() of all runs.
   std::optional<double> pacing_error_seconds = std::nullopt;
-  std::optional<std::size_t> checked = std::nullopt;    // how many results were compared
-  std::optional<std::string> different = std::nullopt;  // a tensor whose value is not as expected
+  std::optional<std::size_t> checked = std::nullopt;  // how many results of each run were compared
+  std::optional<ResultDifference> different = std::nullopt;  // the first one that was found
   std::vector<DeviceLoss> lost = {};  // those that happened before the first counted run ended
   // About the first counted run. Utilisation and peak memory are by device.
   schedule::Timeline timeline;

@@ -34,6 +34,36 @@ std::int64_t indexed_rows(const graph::Graph& graph, TensorId tensor) {
   return 0;
 }
 
+// Returns, by tensor, whether it is a parameter that new values of parameters depend on and nothing
+// else: the state of an optimiser, such as Adam's moments and its count of steps. Parameters of a
+// model also reach a loss or another result. Where a graph computes nothing but new values of
+// parameters, none can be told apart from the others, and none is taken for state.
+std::vector<std::uint8_t> optimizer_state(const graph::Graph& graph) {
+  std::vector<std::uint8_t> state(graph.tensor_count(), 0), matters(graph.node_count(), 0);
+  bool other_results = false;
+  const auto order = graph.topological_order();
+  const auto read = [&](TensorId tensor) {
+    const auto consumers = graph.consumers(tensor);
+    return std::any_of(consumers.begin(), consumers.end(),
+                       [&](NodeId node) { return matters[node.index()] != 0; });
+  };
+  for (std::size_t i = order.size(); i-- > 0;) {
+    for (const TensorId tensor : graph.outputs(order[i])) {
+      const bool result = graph.is_output(tensor) && !graph.updates(tensor).valid();
+      other_results |= result;
+      if (result || read(tensor)) matters[order[i].index()] = 1;
+    }
+  }
+  if (!other_results) return state;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const TensorId parameter = graph.updates(TensorId::of(t));
+    if (parameter.valid() && !graph.is_output(parameter) && !read(parameter)) {
+      state[parameter.index()] = 1;
+    }
+  }
+  return state;
+}
+
 // Knows the units that graphs usually name; others are taken for seconds.
 double seconds_in(const std::string& unit) {
   if (unit == "ms") return 1e-3;
@@ -119,6 +149,7 @@ double machine_time_scale(const cost::Problem& problem, const schedule::Placemen
 
 Values random_values(const graph::Graph& graph, std::uint64_t seed) {
   const graph::SerialRunner<float> runner(graph);
+  const std::vector<std::uint8_t> state = optimizer_state(graph);
   Values values;
   for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
     const TensorId tensor = TensorId::of(t);
@@ -126,6 +157,7 @@ Values random_values(const graph::Graph& graph, std::uint64_t seed) {
     Rng rng = Rng::stream(seed, t);
     std::vector<float>& elements = values[tensor];
     elements.resize(static_cast<std::size_t>(kernel::element_count(*runner.shape(tensor))));
+    if (state[t]) continue;
     const std::int64_t rows = indexed_rows(graph, tensor);
     for (float& value : elements) {
       value = rows > 0 ? static_cast<float>(rng.below(static_cast<std::uint32_t>(rows)))

@@ -64,8 +64,10 @@ double default_time_scale(const cost::Problem& problem, const schedule::Placemen
 double machine_time_scale(const cost::Problem& problem, const schedule::Placement& typical,
                           const MachineSettings& settings);
 
-// Returns values for all inputs and parameters whose shape is known: small numbers, so that deep
-// programs stay finite, and valid rows where a tensor indexes a table.
+// Returns values for all inputs and parameters whose shape is known: small random numbers, so that
+// deep programs stay finite, and valid rows where a tensor indexes a table. The state of an
+// optimiser starts at zero, as optimisers define it: that is each parameter on which new values of
+// parameters depend and no other result.
 Values random_values(const graph::Graph& graph, std::uint64_t seed);
 
 // An emulated machine on a virtual clock. Keeps the last few placements prepared, so that those

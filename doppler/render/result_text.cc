@@ -230,8 +230,9 @@ std::string execute_text(const cost::Problem& problem, const exec::ExecuteSettin
   }
   text += fmt::format("moved      {} between devices\n", format_bytes(result.bytes_moved));
   if (result.checked && !result.different) {
-    text += fmt::format("checked    {} results equal the serial runner's, bit for bit\n",
-                        *result.checked);
+    text +=
+        fmt::format("checked    {} results{} equal the serial runner's, bit for bit\n",
+                    *result.checked, settings.runs + settings.warmup > 1 ? " of every run" : "");
   }
   return text + "\n" + device_table(problem, result.utilisation, result.peak_memory_bytes);
 }

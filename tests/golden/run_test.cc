@@ -31,6 +31,30 @@ TEST(Run, ComputesWhatTheSerialRunnerDoes) {
   EXPECT_THAT(run.out, HasSubstr("\"equal\": true"));
 }
 
+TEST(Run, ChecksEveryStepOfATrainingWithAdam) {
+  const Workspace files;
+  const Outcome made = files.dopp("graph compile " DOPPLER_SOURCE
+                                  "/examples/programs/classifier.tp --devices cpu:2 --train "
+                                  "--optimizer adam -o g.json");
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome run = files.dopp(
+      "run g.json --engine threads --devices cpu:2 --runs 3 --check --check-finite --budget 0.2");
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr(" results of every run equal the serial runner's, bit for bit"));
+}
+
+TEST(Run, NanFailsTheCheckByName) {
+  const Workspace files;
+  // Inputs are between -0.1 and 0.1.
+  files.write("p.tp", "dim n = 50\ninput x[n]\ny = log(x)\noutput y\n");
+  ASSERT_EQ(files.dopp("graph compile p.tp --devices cpu:2 -o g.json").exit_code, 0);
+  const Outcome run =
+      files.dopp("run g.json --engine threads --devices cpu:2 --check --budget 0.2");
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.err, HasSubstr("has NaN, which equals nothing"));
+  EXPECT_EQ(line_count(run.err), 1u);
+}
+
 TEST(Run, AVirtualClockAgreesWithTheSimulator) {
   const Workspace files;
   make_ffnn_for_cpu(files);

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "doppler/device/spec.h"
+#include "doppler/tra/computation.h"
+#include "doppler/tra/operations.h"
 #include "support/graphs.h"
+#include "support/lowered.h"
 
 namespace doppler::exec {
 namespace {
@@ -52,6 +56,51 @@ TEST(Profile, TimesHaveNineDigits) {
   Profile profile(*problem);
   profile.add(timeline_of(1.0 / 3.0, 1.0, DeviceId(0)));
   EXPECT_EQ(profile.costs().nodes[0].seconds, 0.333333333);
+}
+
+// Runs the graph on two cores with everything on the first, and checks all runs.
+ExecuteResult checked_runs(graph::Graph graph, int warmup, int runs) {
+  const auto problem = std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(std::move(graph)),
+      std::make_shared<const device::Topology>(device::topology_from_spec("cpu:2")));
+  const schedule::Placement placement =
+      schedule::with_b_levels(*problem, std::vector<DeviceId>(problem->node_count(), DeviceId(0)));
+  ExecuteSettings settings;
+  settings.runs = runs;
+  settings.warmup = warmup;
+  settings.check = true;
+  return execute(problem, placement, settings);
+}
+
+// Adam divides by roots of moments, which are never negative in a training.
+TEST(Execute, EveryStepOfAnAdamTrainingIsWhatTheSerialRunnerComputes) {
+  compile::FoundPlan compiled = test::compile_program(
+      test::small_program("classifier"),
+      {.parts = tra::Parts{{"batch", 2}}, .train = true, .optimizer = tra::Optimizer::kAdam});
+  const ExecuteResult result = checked_runs(std::move(compiled.lowered.graph), 1, 4);
+  EXPECT_FALSE(result.different) << result.different->tensor;
+  EXPECT_GT(result.checked.value_or(0), 4u);
+}
+
+// s starts between -0.1 and 0.1 and loses 1 in every run; the root of s + 1.5 has NaN from the
+// third run on, which is the first to fail: NaN equals nothing, and no run goes unchecked.
+TEST(Execute, NanFailsTheCheckInWhicheverRunItComes) {
+  const tra::Relation s = tra::input("s", {.keys = {}, .dimensions = {{.name = "i", .size = 3}}},
+                                     tra::InputRole::kParameter);
+  const tra::Relation less = tra::named(tra::shift(s, -1.0), "less");
+  const tra::Relation more = tra::named(tra::shift(s, 1.5), "more");
+  const tra::Relation root = tra::named(tra::apply("sqrt", more), "root");
+  const std::vector<tra::Root> roots = {{root, "root"}, {less, "less", s}};
+  const auto graph = [&] {
+    return std::move(tra::lower(roots, kernel::default_kernels(), "late").graph);
+  };
+  EXPECT_FALSE(checked_runs(graph(), 0, 2).different);
+  const ExecuteResult result = checked_runs(graph(), 1, 4);
+  ASSERT_TRUE(result.different);
+  EXPECT_EQ(result.different->tensor, "root");
+  EXPECT_EQ(result.different->run, 3);
+  EXPECT_TRUE(result.different->has_nan);
+  EXPECT_EQ(result.runs, 4);
 }
 
 }  // namespace

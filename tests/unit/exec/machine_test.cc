@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "doppler/base/error.h"
 #include "doppler/base/statistics.h"
 #include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
 #include "support/errors.h"
 #include "support/graphs.h"
+#include "support/lowered.h"
 
 namespace doppler::exec {
 namespace {
@@ -36,6 +39,31 @@ TEST(Machine, StretchesTimeAsFarAsSleepingNeedsIt) {
   EXPECT_DOUBLE_EQ(scale_of("us", {5.0, 5.0, 5.0}), 1e-3);
   EXPECT_DOUBLE_EQ(scale_of("ms", {50.0, 50.0}), 1e-3);
   EXPECT_DOUBLE_EQ(scale_of("s", {1e-14, 1e-14, 1.0}), 60.0);
+}
+
+// Adam's moments and its count of steps start at zero, as Adam defines them; the parameters of the
+// model do not, and neither does anything of a program that is not trained.
+TEST(Machine, TheStateOfAnOptimiserStartsAtZero) {
+  const tra::Program program = test::small_program("classifier");
+  for (const bool train : {true, false}) {
+    const compile::FoundPlan compiled = test::compile_program(
+        program,
+        {.parts = tra::Parts{{"batch", 2}}, .train = train, .optimizer = tra::Optimizer::kAdam});
+    const graph::Graph& graph = compiled.lowered.graph;
+    std::size_t states = 0, others = 0;
+    for (const auto& [tensor, elements] : random_values(graph, 3)) {
+      const std::string name(graph.tensor_name(tensor));
+      const bool state = name.find(".first") != std::string::npos ||
+                         name.find(".second") != std::string::npos ||
+                         name.find("adam.step") != std::string::npos;
+      const bool zero =
+          std::all_of(elements.begin(), elements.end(), [](float x) { return x == 0; });
+      EXPECT_EQ(zero, state) << name;
+      ++(state ? states : others);
+    }
+    EXPECT_EQ(states > 0, train);
+    EXPECT_GT(others, 4u);
+  }
 }
 
 // Two nodes one after the other, on the first of two devices.
