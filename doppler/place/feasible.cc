@@ -60,8 +60,10 @@ class MemoryRepair {
       const std::string proof = packing_conflict(problem_);
       repair.explanation =
           proof.empty() ? "the closest found lacks memory: " + gauge_.explain() : none_can(proof);
+      repair.proved = !proof.empty();
     }
     repair.placement = std::move(best_);
+    repair.evaluations = gauge_.evaluations();
     return repair;
   }
 
@@ -323,6 +325,7 @@ MemoryFit::MemoryFit(const cost::Problem& problem)
     : problem_(problem), simulator_(problem), meter_(problem) {}
 
 double MemoryFit::excess_bytes(const Placement& placement) {
+  ++evaluations_;
   simulator_.timeline(placement, sim::RunOptions{}, timeline_);
   if (!problem_.memory_can_bind()) return 0.0;
   meter_.measure(timeline_);
@@ -338,7 +341,7 @@ Repair repair_memory(const cost::Problem& problem, Placement placement, std::uin
   if (std::string proof = cost::memory_conflict(problem); !proof.empty()) {
     MemoryFit gauge(problem);
     const double excess = gauge.excess_bytes(placement);
-    return {std::move(placement), excess, none_can(proof)};
+    return {std::move(placement), excess, none_can(proof), true, gauge.evaluations()};
   }
   return MemoryRepair(problem, seed).run(std::move(placement));
 }

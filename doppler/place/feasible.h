@@ -26,8 +26,10 @@ class MemoryFit {
   // the run fits.
   double excess_bytes(const schedule::Placement& placement);
   bool fits(const schedule::Placement& placement) { return excess_bytes(placement) == 0.0; }
+  // Returns the number of simulated runs so far.
+  std::uint64_t evaluations() const { return evaluations_; }
 
-  // These three are about the placement that was measured last.
+  // These are about the placement that was measured last.
   double makespan() const { return timeline_.makespan; }
   const schedule::MemoryMeter& meter() const { return meter_; }
   // Says in words which device lacks how much memory, when, and what fills it; empty where the run
@@ -39,6 +41,7 @@ class MemoryFit {
   sim::Simulator simulator_;
   schedule::MemoryMeter meter_;
   schedule::Timeline timeline_;
+  std::uint64_t evaluations_ = 0;
 };
 
 // The outcome of a repair, successful or not.
@@ -46,6 +49,8 @@ struct Repair {
   schedule::Placement placement;  // the one with the least excess found
   double excess_bytes = 0.0;      // 0: it fits
   std::string explanation = {};   // what does not fit, empty where it fits
+  bool proved = false;            // that no placement fits
+  std::uint64_t evaluations = 0;  // simulated runs
 };
 
 // Moves units off overfull devices until the run fits: those that contribute most at the peak

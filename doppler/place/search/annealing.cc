@@ -11,6 +11,8 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/parallel.h"
+#include "doppler/base/rng.h"
+#include "doppler/place/feasible.h"
 #include "doppler/place/registry.h"
 #include "doppler/place/search/scorer.h"
 
@@ -32,6 +34,9 @@ constexpr double kFullCyclePerNode = 200.0;
 constexpr std::uint64_t kFirstCyclePerNode = 2;
 constexpr double kGoodStart = 1.1;
 constexpr std::size_t kMostStarts = 4;
+// Repairs of random placements where nothing fits. A budget ends them earlier; this ends searches
+// that have none.
+constexpr std::uint64_t kMostRepairs = 1000;
 
 struct Best {
   Placement placement;
@@ -307,7 +312,37 @@ void Starts::add_all(std::span<const std::shared_ptr<const Placer>> placers) {
   }
 }
 
-PlaceResult Starts::search(AnnealingOptions options) const {
+void Starts::find_any() {
+  PlaceRequest untimed = request_;
+  untimed.stop = request_.stop.without_deadline();
+  for (const auto& make : {make_metis, make_random, make_round_robin, make_single}) {
+    if (used_up()) return;
+    add(*make(), untimed);
+    if (!placements_.empty()) return;
+    ++evaluations_;
+  }
+  for (std::uint64_t attempt = 0; attempt < kMostRepairs && !used_up(); ++attempt) {
+    const std::uint64_t seed = mix64(request_.seed ^ mix64(attempt));
+    Rng rng = Rng::stream(seed, 0);
+    std::vector<DeviceId> device(problem_.node_count());
+    for (std::uint32_t unit = 0; unit < problem_.unit_count(); ++unit) {
+      const auto nodes = problem_.unit(unit);
+      const auto allowed = problem_.allowed_devices(nodes.front());
+      const DeviceId on = allowed[rng.below(static_cast<std::uint32_t>(allowed.size()))];
+      for (const NodeId node : nodes) device[node.index()] = on;
+    }
+    Repair repair =
+        repair_memory(problem_, schedule::with_b_levels(problem_, std::move(device)), seed);
+    evaluations_ += std::max<std::uint64_t>(repair.evaluations, 1);
+    if (repair.proved) return;
+    if (repair.excess_bytes > 0.0) continue;
+    placements_.push_back(std::move(repair.placement));
+    return;
+  }
+}
+
+PlaceResult Starts::search(AnnealingOptions options) {
+  if (placements_.empty()) find_any();
   if (placements_.empty()) throw InfeasibleError(refusal_);
   options.evaluations_before = evaluations_;
   AnnealingResult found =

@@ -66,10 +66,14 @@ class Starts {
   const schedule::Placement& first() const { return placements_.front(); }
   std::uint64_t evaluations() const { return evaluations_; }
 
-  // Anneals from all placements. Throws InfeasibleError where there is none.
-  PlaceResult search(AnnealingOptions options) const;
+  // Anneals from all placements. Where there is none, because no method that was asked found one
+  // that fits, it first looks for any that does: asks the other quick methods, then repairs random
+  // placements, each by moves that lessen the bytes above capacity, while the budget lasts. Throws
+  // InfeasibleError where that finds nothing, or where it is proved that nothing fits.
+  PlaceResult search(AnnealingOptions options);
 
  private:
+  void find_any();
   bool used_up() const;
 
   const cost::Problem& problem_;

@@ -167,6 +167,28 @@ TEST(Search, KeepsWithinMemory) {
   EXPECT_GT(placed, 2);
 }
 
+// Searches do not give up where the methods that they start from find nothing that fits, as long as
+// another one does: in this problem `single`, repaired.
+TEST(Search, StartsFromWhateverFits) {
+  const auto problem = test::random_problem({.nodes = 40,
+                                             .devices = 4,
+                                             .kinds = 1,
+                                             .network = test::Network::kCluster,
+                                             .edge_probability = 0.08,
+                                             .memory_bytes = 14.0},
+                                            1);
+  for (const auto& make : {make_heft, make_enumerative, make_critical_path}) {
+    EXPECT_THROW(make()->place(*problem, {.seed = 1}), InfeasibleError) << make()->name();
+  }
+  for (const auto& make : {make_lns, make_anneal}) {
+    const PlaceResult found = make()->place(*problem, {.seed = 1, .max_evaluations = 3000});
+    EXPECT_TRUE(MemoryFit(*problem).fits(found.placement)) << make()->name();
+    const PlaceResult again =
+        make()->place(*problem, {.seed = 1, .max_evaluations = found.evaluations, .threads = 3});
+    EXPECT_EQ(again.placement, found.placement) << make()->name();
+  }
+}
+
 // Every move can be taken back, and none breaks a constraint on the way.
 TEST(Neighborhood, UndoRestoresAndMovesObeyConstraints) {
   const auto problem = busy_problem(6, true);
