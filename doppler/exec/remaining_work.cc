@@ -1,5 +1,7 @@
 #include "doppler/exec/remaining_work.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -7,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "doppler/base/error.h"
 #include "doppler/cost/measured_costs.h"
 #include "doppler/graph/builder.h"
 
@@ -149,11 +152,28 @@ class Copier {
     return links;
   }
 
+  // Throws InfeasibleError for a node all of whose devices are lost.
+  void require_device(NodeId node) const {
+    const auto allowed = whole_.allowed_devices(node);
+    if (std::any_of(allowed.begin(), allowed.end(),
+                    [&](DeviceId device) { return !lost_[device.index()]; })) {
+      return;
+    }
+    std::string names;
+    for (const DeviceId device : allowed) {
+      names += (names.empty() ? "" : ", ") + whole_.topology().device(device).name;
+    }
+    throw InfeasibleError(fmt::format(
+        "node '{}' may run on {} only, which {} lost: its work cannot move to another device",
+        graph_.node_name(node), names, allowed.size() == 1 ? "is" : "are"));
+  }
+
   graph::Constraints constraints() const {
     graph::Constraints constraints;
     std::map<std::uint32_t, std::vector<NodeId>> units;
     const auto devices = whole_.topology().devices();
     for (const NodeId node : remaining_.nodes) {
+      require_device(node);
       const NodeId renamed = new_node_[node.index()];
       units[whole_.unit_of(node)].push_back(renamed);
       for (std::size_t d = 0; d < devices.size(); ++d) {
