@@ -63,7 +63,9 @@ void add_fidelity_command(CommandLine& line) {
       line.add(line.app(), "fidelity", "Measure how well the simulator predicts an engine",
                "  dopp fidelity graph.json --engine threads --devices cpu:2 --costs costs.json\n"
                "  dopp fidelity graph.json --engine emulated --devices 4xP100 --placements 30"
-               " --picture fidelity.svg",
+               " --picture fidelity.svg\n"
+               "  dopp fidelity graph.json --engine emulated --devices 4xP100 --clock virtual"
+               " --jitter 0.05 --slow-device gpu1=1.5",
                [request] {
                  check_outputs({{"--output", request->output}, {"--picture", request->picture}},
                                request->json, {}, request->problem);
@@ -74,6 +76,7 @@ void add_fidelity_command(CommandLine& line) {
   add_text(*fidelity, "GRAPH", request->problem.graph, "Graph file").required();
   add_engine(*fidelity, settings).required();
   add_machine(*fidelity, request->problem);
+  add_skew(*fidelity, settings.skew);
   add_number<int>(*fidelity, "--placements", sample.placements, 2, kMaxPlacements,
                   "How many to compare (default 60)", "N");
   add_number<int>(*fidelity, "--rounds", settings.rounds, 2, kMaxRuns,

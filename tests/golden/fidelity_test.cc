@@ -49,6 +49,33 @@ TEST(Fidelity, AVirtualClockHasNoErrorAtAll) {
   EXPECT_THAT(text.out, HasSubstr("wrote f.svg"));
 }
 
+// Where everything takes twice as long as predicted, errors are a half, and the order is right all
+// the same. Jitter is noise, and a machine with real cores has neither.
+TEST(Fidelity, AMachineMayDifferFromItsCosts) {
+  const Workspace files;
+  make_ffnn_for_p100(files);
+  const std::string line = kVirtual + "--placements 12 --evaluations 100 --json ";
+  std::string slow;
+  for (const std::string from : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+    slow += " --slow-device " + from + "=2";
+    for (const std::string to : {"gpu0", "gpu1", "gpu2", "gpu3"}) {
+      if (from != to) slow += " --slow-link " + from + ">" + to + "=2";
+    }
+  }
+  const Outcome twice = files.dopp(line + slow);
+  ASSERT_EQ(twice.exit_code, 0) << twice.err;
+  EXPECT_NEAR(json_number(twice.out, {"median_error"}), 0.5, 1e-9);
+  EXPECT_NEAR(json_number(twice.out, {"bias"}), -0.5, 1e-9);
+  EXPECT_EQ(json_number(twice.out, {"noise"}), 0.0);
+  const Outcome noisy = files.dopp(line + "--jitter 0.2 --slow-op contract=3 --contention 0.5");
+  ASSERT_EQ(noisy.exit_code, 0) << noisy.err;
+  EXPECT_GT(json_number(noisy.out, {"median_error"}), 0.0);
+  EXPECT_GT(json_number(noisy.out, {"noise"}), 0.0);
+  EXPECT_THAT(files.dopp(line + "--slow-device gpu9=2").err, HasSubstr("no device 'gpu9'"));
+  EXPECT_THAT(files.dopp("fidelity g.json --engine threads --devices cpu:2 --jitter 0.1").err,
+              HasSubstr("only an emulated machine can be made slower"));
+}
+
 // What comes out depends on the machine; that it comes out does not.
 TEST(Fidelity, Threads) {
   const Workspace files;
