@@ -75,9 +75,10 @@ void add_seed(CLI::App& app, std::uint64_t& seed) {
                             "N");
 }
 
-void add_unused_seed(CLI::App& app, const std::string& help) {
+void add_unused_seed(CLI::App& app) {
   add_number<std::uint64_t>(
-      app, "--seed", [](std::uint64_t) {}, 0, kLargestSeed, help, "N");
+      app, "--seed", [](std::uint64_t) {}, 0, kLargestSeed,
+      "Accepted everywhere; nothing is random here", "N");
 }
 
 void add_threads(CLI::App& app, int& threads) {

@@ -24,10 +24,9 @@ inline constexpr std::uint64_t kMaxEvaluations = std::uint64_t{1} << 53;
 
 void add_json(CLI::App& app, bool& json);
 void add_seed(CLI::App& app, std::uint64_t& seed);
-// Adds a seed that changes nothing: every command takes one, so that scripts can pass it
-// everywhere.
-void add_unused_seed(CLI::App& app,
-                     const std::string& help = "Accepted everywhere; nothing is random here");
+// Adds a seed that changes nothing, to a command in which nothing is random, so that scripts can
+// pass it to one command like to another.
+void add_unused_seed(CLI::App& app);
 // Sets `threads` to all that there are and adds --threads.
 void add_threads(CLI::App& app, int& threads);
 

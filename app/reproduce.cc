@@ -93,7 +93,6 @@ void add_reproduce_command(CommandLine& line) {
   add_text(*reproduce, "--graphs", settings.graphs_folder,
            "Folder of the published graph files, to compare methods on them too")
       .type_name("FOLDER");
-  add_unused_seed(*reproduce, "Accepted everywhere; here seeds are always 1, 2, …");
   add_threads(*reproduce, settings.threads);
   add_json(*reproduce, request->json);
 }

@@ -64,6 +64,7 @@ TEST(Reproduce, BadRequests) {
       {"reproduce --quick --graphs nowhere -o out", "nowhere/chainmm.txt"},
       {"reproduce --quick --only modes -o out --page missing/page.md", "missing"},
       {"reproduce --slow", "--slow"},
+      {"reproduce --quick --seed 2", "--seed"},
       {"reproduce --quick extra", "extra"}};
   for (const auto& [line, message] : cases) {
     const Outcome outcome = files.dopp(line);
