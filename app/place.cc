@@ -40,7 +40,7 @@ void print_methods(bool as_json) {
   }
   std::string text;
   for (const place::Placer* method : methods.all()) {
-    text += fmt::format("{:<14}{} {}\n", method->name(), method->uses_budget() ? "*" : " ",
+    text += fmt::format("{:<20}{} {}\n", method->name(), method->uses_budget() ? "*" : " ",
                         method->summary());
   }
   print(text + "\n* searches within --budget or --evaluations\n");

@@ -19,6 +19,8 @@ std::vector<const place::Placer*> suitable_methods(const place::Registry& regist
     if (method->name() == "exact" && problem.node_count() > kLargestExact) continue;
     const bool learns = method->name() == "placeto" || method->name() == "gdp";
     if (learns && problem.node_count() > kLargestLearning) continue;
+    // On devices of one kind this is `critical-path` again.
+    if (method->name() == "critical-path-start" && problem.column_count() == 1) continue;
     methods.push_back(method);
   }
   return methods;

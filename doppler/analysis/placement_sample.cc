@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "doppler/analysis/compare.h"
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
 #include "doppler/base/stop.h"
@@ -17,7 +18,7 @@ namespace {
 
 // The strong one first: where there is room for one only, it is that.
 constexpr std::array<const char*, 2> kSearches{"lns", "anneal"};
-// The only method in one pass, besides `random`, that depends on its seed.
+// A method in one pass that depends on its seed.
 constexpr const char* kSeededMethod = "critical-path";
 constexpr std::uint64_t kSeedsOfIt = 3;
 
@@ -84,7 +85,7 @@ class Sampler {
   // Methods in one pass and random placements in turn, then random ones only.
   void add_simple(std::size_t wanted) {
     for (std::uint64_t s = 0; s < kSeedsOfIt; ++s) {
-      for (const place::Placer* method : methods_.all()) {
+      for (const place::Placer* method : suitable_methods(methods_, problem_)) {
         if (method->uses_budget() || method->name() == "random") continue;
         if (s > 0 && method->name() != kSeededMethod) continue;
         if (sample_.size() < wanted) add_method(*method, settings_.seed + s);

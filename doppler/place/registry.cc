@@ -41,6 +41,7 @@ Registry methods_with(std::vector<std::shared_ptr<const Placer>> start_methods,
   registry.add(make_random());
   registry.add(make_round_robin());
   registry.add(make_critical_path());
+  registry.add(make_critical_path_start());
   registry.add(make_heft());
   registry.add(make_peft());
   registry.add(make_metis());

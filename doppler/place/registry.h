@@ -92,6 +92,7 @@ std::unique_ptr<Placer> make_single();
 std::unique_ptr<Placer> make_random();
 std::unique_ptr<Placer> make_round_robin();
 std::unique_ptr<Placer> make_critical_path();
+std::unique_ptr<Placer> make_critical_path_start();
 std::unique_ptr<Placer> make_heft();
 std::unique_ptr<Placer> make_peft();
 std::unique_ptr<Placer> make_metis();

@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 std::size_t widest_line(const std::string& text) {
   std::size_t widest = 0, width = 0;
@@ -237,6 +238,10 @@ TEST_F(Place, CompareListsEveryMethodAndSeed) {
     EXPECT_THAT(words.out, HasSubstr(method));
   }
   EXPECT_LE(widest_line(words.out), 100u) << words.out;
+  // On devices of one kind it is `critical-path` again.
+  EXPECT_THAT(words.out, Not(HasSubstr("critical-path-start")));
+  const Outcome unlike = files_.dopp("compare g.json --devices 1xA100+1xT4 --evaluations 100");
+  EXPECT_THAT(unlike.out, HasSubstr("critical-path-start")) << unlike.err;
   const Outcome json = files_.dopp(
       "compare g.json fan.json --devices uniform:2 --methods heft,random --seeds 3 --json");
   ASSERT_EQ(json.exit_code, 0) << json.err;

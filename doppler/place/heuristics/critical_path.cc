@@ -1,8 +1,10 @@
-// `critical-path`: list scheduling. Of the nodes whose predecessors are placed, the one with the
-// largest b-level in mean costs comes next (ties at random); it goes to the device where it can end
-// first, which on equal devices is where it can start first (ties at random). Repeated with fresh
-// ties; the best of the repetitions by simulated makespan is kept. Priorities: minus the planned
-// start.
+// `critical-path` and `critical-path-start`: list scheduling. Of the nodes whose predecessors are
+// placed, the one with the largest b-level in mean costs comes next (ties at random). It goes to
+// the device where it can end first; by `critical-path-start`, which is the rule of the paper, to
+// the device where it can start first (ties at random). On devices of one kind the two are the
+// same; on others the second one puts work on a slow device because that is idle. Repeated with
+// fresh ties; the best of the repetitions by simulated makespan is kept. Priorities: minus the
+// planned start.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,11 +33,14 @@ std::size_t repetitions(const cost::Problem& problem) {
   return std::clamp<std::size_t>(kNodeDeviceBudget / work, 1, kMostRepetitions);
 }
 
+// Which device is the best for a node.
+enum class DeviceRule : std::uint8_t { kEarliestEnd, kEarliestStart };
+
 // One list schedule after another. Not thread safe; buffers are kept between runs.
 class ListScheduler {
  public:
-  ListScheduler(const Destinations& destinations, std::span<const double> rank)
-      : problem_(destinations.problem()), rank_(rank), arrival_(destinations) {
+  ListScheduler(const Destinations& destinations, std::span<const double> rank, DeviceRule rule)
+      : problem_(destinations.problem()), rank_(rank), rule_(rule), arrival_(destinations) {
     end_.resize(problem_.node_count());
     missing_.resize(problem_.node_count());
     free_from_.resize(problem_.device_count());
@@ -89,15 +94,18 @@ class ListScheduler {
   void place(NodeId node, Placement& placement, Rng& rng) {
     const auto arrival = arrival_.at_devices(node, placement.device, end_);
     const double* time = problem_.compute_row(node);
+    const auto start_on = [&](DeviceId device) {
+      return std::max(free_from_[device.index()], arrival[device.index()]);
+    };
     DeviceId best;
-    double best_end = cost::kInfinity;
+    double earliest = cost::kInfinity;  // end or start, as the rule says
     std::uint32_t ties = 0;
     const auto consider = [&](DeviceId device) {
-      const double end = std::max(free_from_[device.index()], arrival[device.index()]) +
-                         time[problem_.column(device)];
-      if (end > best_end) return;
-      ties = end < best_end ? 1 : ties + 1;
-      best_end = end;
+      double moment = start_on(device);
+      if (rule_ == DeviceRule::kEarliestEnd) moment += time[problem_.column(device)];
+      if (moment > earliest) return;
+      ties = moment < earliest ? 1 : ties + 1;
+      earliest = moment;
       if (ties == 1 || rng.below(ties) == 0) best = device;
     };
     DeviceId& device_of_unit = unit_device_[problem_.unit_of(node)];
@@ -107,14 +115,15 @@ class ListScheduler {
       for (const DeviceId device : problem_.allowed_devices(node)) consider(device);
       device_of_unit = best;
     }
-    const double start = std::max(free_from_[best.index()], arrival[best.index()]);
+    const double start = start_on(best);
     placement.device[node.index()] = best;
     placement.priority[node.index()] = -start;
-    end_[node.index()] = free_from_[best.index()] = best_end;
+    end_[node.index()] = free_from_[best.index()] = start + time[problem_.column(best)];
   }
 
   const cost::Problem& problem_;
   std::span<const double> rank_;
+  DeviceRule rule_;
   DataArrival arrival_;
   std::vector<double> end_;             // by node, planned
   std::vector<std::uint32_t> missing_;  // predecessors not yet placed
@@ -156,9 +165,14 @@ struct Lane {
 
 class CriticalPath final : public Placer {
  public:
-  std::string_view name() const override { return "critical-path"; }
+  explicit CriticalPath(DeviceRule rule) : rule_(rule) {}
+  std::string_view name() const override {
+    return rule_ == DeviceRule::kEarliestEnd ? "critical-path" : "critical-path-start";
+  }
   std::string_view summary() const override {
-    return "list scheduling by longest path, earliest start, best of 50 random tie breaks";
+    return rule_ == DeviceRule::kEarliestEnd
+               ? "list scheduling by longest path, earliest end, best of 50 random tie breaks"
+               : "the same by the earliest start, as in the paper; differs on unlike devices";
   }
 
   PlaceResult place(const cost::Problem& problem, const PlaceRequest& request) const override {
@@ -169,7 +183,7 @@ class CriticalPath final : public Placer {
     // Each lane runs every lanes-th repetition; which is best does not depend on their number.
     std::vector<Lane> lanes(std::clamp<std::size_t>(request.threads, 1, count));
     parallel_for(lanes.size(), request.threads, [&](std::size_t l) {
-      ListScheduler scheduler(destinations, rank);
+      ListScheduler scheduler(destinations, rank, rule_);
       Judge judge(problem);
       Placement placement;
       for (std::size_t i = l; i < count; i += lanes.size()) {
@@ -190,12 +204,18 @@ class CriticalPath final : public Placer {
     result.note = fmt::format("best of {}", count);
     return result;
   }
+
+ private:
+  DeviceRule rule_;
 };
 
 }  // namespace
 
 std::unique_ptr<Placer> make_critical_path() {
-  return std::make_unique<CriticalPath>();
+  return std::make_unique<CriticalPath>(DeviceRule::kEarliestEnd);
+}
+std::unique_ptr<Placer> make_critical_path_start() {
+  return std::make_unique<CriticalPath>(DeviceRule::kEarliestStart);
 }
 
 }  // namespace doppler::place

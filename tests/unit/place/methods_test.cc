@@ -4,6 +4,8 @@
 #include <set>
 
 #include "doppler/base/error.h"
+#include "doppler/device/spec.h"
+#include "doppler/graph/builder.h"
 #include "doppler/place/feasible.h"
 #include "doppler/place/registry.h"
 #include "doppler/sim/simulator.h"
@@ -128,11 +130,37 @@ TEST(ListSchedulers, UseTheSecondDeviceOfADiamond) {
       test::simple_graph({{"a", 1}, {"b", 2}, {"c", 2}, {"d", 1}},
                          {{"a", "b"}, {"a", "c"}, {"b", "d"}, {"c", "d"}}, 1.0),
       2, LinkMode::kFree);
-  for (const auto& make : {make_critical_path, make_heft, make_peft, make_exact}) {
+  for (const auto& make :
+       {make_critical_path, make_critical_path_start, make_heft, make_peft, make_exact}) {
     const auto placer = make();
     const PlaceResult result = placer->place(*problem, request(1));
     EXPECT_EQ(test::checked_run(*problem, result.placement).makespan, 5.0) << placer->name();
   }
+}
+
+// Two nodes of 1 s on an A100 and 10 s on a T4, which nothing connects. By the earliest end both
+// run on the A100, one after the other: 2 s. By the earliest start the second one runs on the T4,
+// which is idle: 10 s.
+TEST(ListSchedulers, TheEarliestStartIsNotTheEarliestEndOnUnlikeDevices) {
+  graph::GraphBuilder builder;
+  for (const char* name : {"a", "b"}) {
+    builder.add_node({.name = name, .times_by_kind = {{"A100", 1.0}, {"T4", 10.0}}});
+  }
+  const cost::Problem problem(
+      std::make_shared<const graph::Graph>(std::move(builder).build()),
+      std::make_shared<const device::Topology>(device::topology_from_spec("1xA100+1xT4")));
+  const auto makespan = [&](const Placer& placer) {
+    return test::checked_run(problem, placer.place(problem, request(1)).placement).makespan;
+  };
+  EXPECT_EQ(makespan(*make_critical_path()), 2.0);
+  EXPECT_EQ(makespan(*make_critical_path_start()), 10.0);
+}
+
+// On devices of one kind the two rules are one.
+TEST(ListSchedulers, TheEarliestStartIsTheEarliestEndOnLikeDevices) {
+  const auto problem = test::random_problem({.nodes = 30, .devices = 3, .kinds = 1}, 4);
+  EXPECT_EQ(make_critical_path()->place(*problem, request(2)).placement,
+            make_critical_path_start()->place(*problem, request(2)).placement);
 }
 
 // Insertion: s(2) and b(5) on the two devices from 0, t(4) waits for s and for b's data (transfer 9
