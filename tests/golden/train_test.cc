@@ -183,15 +183,26 @@ TEST(Train, AKillAtAnyMomentChangesNothingInTheEnd) {
   const std::string line =
       std::string(kTrain) + "--stages imitation,sim --imitation-episodes 200 --episodes 6000 ";
   ASSERT_EQ(files.dopp(line + "-o whole").exit_code, 0);
-  for (const int signal : {SIGKILL, SIGINT}) {
-    const std::string folder = signal == SIGKILL ? "killed" : "stopped";
-    const Outcome first = dopp(
-        line + "-o " + folder,
-        {.directory = files.root().string(), .interrupt_after_seconds = 0.15, .signal = signal});
-    if (signal == SIGINT) {
-      EXPECT_EQ(first.exit_code, 0) << first.err;
-      EXPECT_THAT(first.out, HasSubstr("go on with --resume"));
-    }
+  const auto break_off = [&](const std::string& folder, int signal, double seconds) {
+    const std::string resume = files.has(folder) ? " --resume" : "";
+    return dopp(
+        line + "-o " + folder + resume,
+        {.directory = files.root().string(), .interrupt_after_seconds = seconds, .signal = signal});
+  };
+  // Stopped, at a moment at which it has learnt something, which is then saved.
+  for (double seconds = 0.1;
+       !files.has("stopped/metrics.csv") || line_count(files.read("stopped/metrics.csv")) < 2;
+       seconds *= 2.0) {
+    const Outcome stopped = break_off("stopped", SIGINT, seconds);
+    ASSERT_EQ(stopped.exit_code, 0) << stopped.err;
+    ASSERT_THAT(stopped.out, HasSubstr("go on with --resume"));
+  }
+  // Killed after such a save, and before any.
+  std::filesystem::copy(files.path("stopped"), files.path("killed"));
+  EXPECT_EQ(break_off("killed", SIGKILL, 0.15).exit_code, -1);
+  EXPECT_GT(line_count(files.read("killed/metrics.csv")), 1u);
+  EXPECT_EQ(break_off("killed-early", SIGKILL, 0.15).exit_code, -1);
+  for (const std::string folder : {"stopped", "killed", "killed-early"}) {
     const Outcome second = files.dopp(line + "-o " + folder + " --resume --threads 2");
     ASSERT_EQ(second.exit_code, 0) << second.err;
     EXPECT_EQ(files.read(folder + "/policy.json"), files.read("whole/policy.json"));
