@@ -117,6 +117,7 @@ void complete_plan(TrainRequest& request) {
   if (request.paper) {
     const train::TrainingPlan paper = train::TrainingPlan::of_paper();
     const int threads = plan.learner.threads;
+    plan.architecture = paper.architecture;
     plan.shape = paper.shape;
     plan.learner = paper.learner;
     plan.learner.threads = threads;
@@ -161,8 +162,13 @@ void check_request(const TrainRequest& request, const CommandLine& line) {
                    "--max-slowdown", "--candidates", "--recalibrate"},
                   "is for stage real: say --stages real");
   }
+  if (request.paper) {
+    refuse({"--explore", "--max-slowdown", "--candidates", "--recalibrate"},
+           "is not part of the paper's recipe");
+    if (!trains) refuse({"--episodes"}, "is for stage sim: --runs are the episodes of stage real");
+  }
   // Stage real alone takes the network and what it learns with from the policy it starts with.
-  if (!trains) {
+  if (!trains && !request.paper) {
     const char* why = "is for stages imitation and sim";
     refuse({"--imitation-episodes", "--recipe", "--teacher", "--model", "--priorities", "--width",
             "--message-rounds", "--without", "--prior", "--objective"},

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -74,7 +75,16 @@ void JsonWriter::quote(std::string_view text) {
 }
 
 void JsonWriter::append_escaped(std::string_view text) {
-  for (const char c : text) {
+  while (!text.empty()) {
+    // Most of a long text, such as base64, goes over as it is.
+    const auto special = std::find_if(text.begin(), text.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
+    });
+    const auto plain = static_cast<std::size_t>(special - text.begin());
+    out_.append(text.substr(0, plain));
+    if (special == text.end()) return;
+    const char c = *special;
+    text.remove_prefix(plain + 1);
     switch (c) {
       case '"':
         out_ += "\\\"";
@@ -92,11 +102,7 @@ void JsonWriter::append_escaped(std::string_view text) {
         out_ += "\\t";
         break;
       default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-        } else {
-          out_ += c;
-        }
+        out_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     }
   }
 }

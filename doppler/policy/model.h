@@ -26,7 +26,10 @@ struct LogProbability {
 // episode with a positive weight more likely.
 struct EpisodeWeights {
   double log_probability = 1.0;
-  double entropy = 0.0;  // only DualModel uses it
+  double entropy = 0.0;  // only DualModel and PublishedModel use it
+  // Weights of the log probability of each step, in the order of the episode, that replace the one
+  // above. Only for models whose episodes improve a placement (BatchRollout::first_devices()).
+  std::span<const double> by_step = {};
 };
 
 // What the episodes of one batch hold, each in a slot of its own. It belongs to the model that made
@@ -58,6 +61,10 @@ class BatchRollout {
   // the same parameters, so that nothing need be computed again.
   virtual LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode,
                                EpisodeWeights weights, bool sampled) = 0;
+  // Returns, by node, the devices of the placement that every episode begins with and improves,
+  // node by node. Empty for models that build a placement from nothing. Valid as long as this
+  // object.
+  virtual std::span<const DeviceId> first_devices() const { return {}; }
   // Adds the derivatives that the first `slots` slots hold to the gradients of all parameters, in
   // the order of the slots. The slots do not hold them any more afterwards.
   virtual void add_gradients(std::size_t slots, std::span<float> gradients) = 0;

@@ -51,6 +51,7 @@ constexpr ArchitectureEntry kArchitectures[] = {
     {Architecture::kStepwise, "stepwise", false, make<StepwiseModel>},
     {Architecture::kPlaceto, "placeto", true, make<PlacetoModel>},
     {Architecture::kGdp, "gdp", true, make<GdpModel>},
+    {Architecture::kPublished, "published", false, make<PublishedModel>},
 };
 
 const ArchitectureEntry& entry_of(Architecture architecture) {

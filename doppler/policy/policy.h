@@ -23,7 +23,8 @@ enum class Architecture : std::uint8_t {
   kJoint,     // one policy picks node and device together
   kStepwise,  // as kDual, with messages passed anew at every step
   kPlaceto,   // in the manner of Placeto
-  kGdp        // in the manner of GDP
+  kGdp,       // in the manner of GDP
+  kPublished  // the two policies with the network of the paper
 };
 
 // Returns the names of all, in the order of the enumerators.

@@ -46,12 +46,13 @@ std::string offline_json(const std::string& folder, const Problems& problems,
 }
 
 std::string offline_text(const Problems& problems, const std::string& policy,
-                         const train::OfflineResult& result, std::string_view interrupted) {
+                         const train::OfflineResult& result, std::string_view interrupted,
+                         std::string_view episodes) {
   // A list of many says nothing; metrics.csv has them all.
   constexpr std::size_t kMostShown = 20;
-  std::string text =
-      fmt::format("trained  {} episodes in {:.1f} s{}\n", result.episodes_played, result.seconds,
-                  result.complete ? std::string() : fmt::format("; {}", interrupted));
+  std::string text = fmt::format(
+      "trained  {} {} in {:.1f} s{}\n", result.episodes_played, episodes, result.seconds,
+      result.complete ? std::string() : fmt::format("; {}", interrupted));
   for (std::size_t s = 0; s < result.seeds.size(); ++s) {
     const train::SeedResult& seed = result.seeds[s];
     if (result.seeds.size() > 1) {
@@ -136,7 +137,9 @@ std::string service_text(const std::string& unit, const std::string& policy,
 std::string training_text(const Problems& problems, const train::SessionResult& result,
                           std::string_view interrupted) {
   if (!result.service) {
-    return offline_text(problems, result.policy_path, *result.offline, interrupted);
+    return offline_text(problems, result.policy_path,
+                        result.measured ? *result.measured : *result.offline, interrupted,
+                        result.measured ? "runs" : "episodes");
   }
   return service_text(problems.front().problem->time_unit(), result.policy_path, *result.service,
                       interrupted);
@@ -144,8 +147,9 @@ std::string training_text(const Problems& problems, const train::SessionResult& 
 
 std::string training_json(const std::string& folder, const Problems& problems,
                           const train::SessionResult& result) {
-  return result.service ? service_json(folder, result.policy_path, *result.service)
-                        : offline_json(folder, problems, result.policy_path, *result.offline);
+  if (result.service) return service_json(folder, result.policy_path, *result.service);
+  return offline_json(folder, problems, result.policy_path,
+                      result.measured ? *result.measured : *result.offline);
 }
 
 }  // namespace doppler::render

@@ -127,6 +127,15 @@ TEST(Train, TrainsByThePapersRecipe) {
   EXPECT_THAT(files.read("run/configuration.json"),
               AllOf(HasSubstr("\"recipe\": \"paper\""), HasSubstr("\"exploration\": 0.2"),
                     HasSubstr("\"message_rounds\": 6")));
+  EXPECT_THAT(files.read("run/configuration.json"), HasSubstr("\"model\": \"published\""));
+  const std::string real = train + "--stages real --engine emulated --clock virtual --jitter 0.05 ";
+  const Outcome served = files.dopp(real + "--runs 30 --start run -o served");
+  ASSERT_EQ(served.exit_code, 0) << served.err;
+  EXPECT_THAT(served.out, HasSubstr("trained  30 runs"));
+  EXPECT_TRUE(files.has("served/placement.json") && files.has("served/policy.json"));
+  EXPECT_THAT(files.dopp(real + "--explore 0.2 -o next").err,
+              HasSubstr("--explore is not part of the paper's recipe"));
+  EXPECT_THAT(files.dopp(real + "--episodes 20 -o next").err, HasSubstr("--runs are the episodes"));
   EXPECT_THAT(files.dopp(train + "--batch 4 -o next").err, HasSubstr("one episode at a time"));
   EXPECT_THAT(files.dopp(train + "--self-imitation 0.1 -o next").err,
               HasSubstr("one episode at a time"));

@@ -1,6 +1,7 @@
 #include "doppler/policy/baselines/gdp.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -60,6 +61,18 @@ class GdpRollout final : public BatchRollout {
   std::vector<std::unique_ptr<GdpSampler<float>>> samplers_;  // by thread
 };
 
+// Adds sines and cosines of the position, from fast to slow ones, to a row (Vaswani et al.,
+// "Attention Is All You Need", arXiv 1706.03762).
+template <class T>
+void add_position(Eigen::Index row, nn::Matrix<T>& rows) {
+  constexpr double kSlowest = 1e4;
+  for (Eigen::Index j = 0; j < rows.cols(); ++j) {
+    const double share = static_cast<double>(j / 2 * 2) / static_cast<double>(rows.cols());
+    const double angle = static_cast<double>(row) / std::pow(kSlowest, share);
+    rows(row, j) += static_cast<T>(j % 2 == 0 ? std::sin(angle) : std::cos(angle));
+  }
+}
+
 }  // namespace
 
 // The network.
@@ -71,12 +84,13 @@ GdpNetwork::GdpNetwork(NetworkShape shape)
       score_(table_, "score", shape.width, shape.devices, nn::Offset::kAdded, 0.1) {
   for (std::size_t l = 0; l < kLayers; ++l) {
     const std::string name = "layer" + std::to_string(l);
+    nn::Dense scale(table_, name + ".scale", shape.width, shape.width, nn::Offset::kAdded, 0.1);
     nn::Attention attention(table_, name, shape.width, shape.width % kHeads == 0 ? kHeads : 1,
                             kSegment);
     nn::Dense widen(table_, name + ".widen", shape.width, kWidening * shape.width);
     nn::Dense narrow(table_, name + ".narrow", kWidening * shape.width, shape.width,
                      nn::Offset::kAdded, 0.5);
-    layers_.push_back({attention, widen, narrow});
+    layers_.push_back({scale, attention, widen, narrow});
   }
 }
 
@@ -95,11 +109,16 @@ void GdpNetwork::run(std::span<const T> parameters, const NodeFeatures& nodes,
   pass.last.resize(rows, embeddings.cols());
   for (Eigen::Index i = 0; i < rows; ++i) {
     pass.last.row(i) = embeddings.row(order[static_cast<std::size_t>(i)].value());
+    add_position<T>(i, pass.last);
   }
+  pass.graph = embeddings.colwise().mean();
   pass.layers.resize(kLayers);
   for (std::size_t l = 0; l < kLayers; ++l) {
     typename GdpPass<T>::Layer& at = pass.layers[l];
-    at.in = pass.last;
+    at.rows = pass.last;
+    at.scale.setOnes(1, at.rows.cols());
+    layers_[l].scale.add(parameters, pass.graph, at.scale);
+    at.in = at.rows.array().rowwise() * at.scale.row(0).array();
     at.attended = at.in;
     layers_[l].attention.add(parameters, at.in, at.attention, at.attended);
     at.hidden.setZero(rows, static_cast<Eigen::Index>(kWidening * shape_.width));
@@ -118,6 +137,7 @@ void GdpNetwork::add_gradients(std::span<const T> parameters, const NodeFeatures
                                const nn::Matrix<T>& d_scores, std::span<T> gradients) const {
   // Derivatives by the output of a layer, then by its input.
   nn::Matrix<T> d_rows = nn::Matrix<T>::Zero(pass.last.rows(), pass.last.cols());
+  nn::Matrix<T> d_graph = nn::Matrix<T>::Zero(1, pass.last.cols());
   score_.add_gradients(parameters, pass.last, d_scores, gradients, &d_rows);
   for (std::size_t l = kLayers; l-- > 0;) {
     const typename GdpPass<T>::Layer& at = pass.layers[l];
@@ -128,11 +148,15 @@ void GdpNetwork::add_gradients(std::span<const T> parameters, const NodeFeatures
     const nn::Matrix<T> d_attended = d_rows;
     layers_[l].attention.add_gradients(parameters, at.in, at.attention, d_attended, gradients,
                                        d_rows);
+    const nn::Matrix<T> d_scale = d_rows.cwiseProduct(at.rows).colwise().sum();
+    layers_[l].scale.add_gradients(parameters, pass.graph, d_scale, gradients, &d_graph);
+    d_rows = (d_rows.array().rowwise() * at.scale.row(0).array()).matrix().eval();
   }
   nn::Matrix<T> d_embeddings(d_rows.rows(), d_rows.cols());
   for (Eigen::Index i = 0; i < d_rows.rows(); ++i) {
     d_embeddings.row(order[static_cast<std::size_t>(i)].value()) = d_rows.row(i);
   }
+  d_embeddings.rowwise() += d_graph.row(0) / static_cast<T>(d_rows.rows());
   rounds_.add_gradients(parameters, nodes, pass.rounds, d_embeddings, gradients);
   enter_.add_gradients<T>(parameters, pass.raw,
                           nn::leaky_relu_gradient(pass.rounds.embeddings[0], d_embeddings),

@@ -1,7 +1,13 @@
 // A network in the manner of GDP (Zhou et al., "GDP: Generalized Device Placement for Dataflow
 // Graphs", arXiv 1910.01578): an embedding of the graph by aggregation over neighbours, then layers
-// of attention over the nodes in topological order, in segments, and one score of each device for
-// every node, all in one pass.
+// of attention over the nodes in topological order, and one score of each device for every node,
+// all in one pass.
+//
+// Every node knows its position in the order, by sines and cosines as in a transformer: the shards
+// of an operation have equal features and equal neighbours, and nothing else tells them apart. A
+// node attends to its segment of the order and to the one before (segment recurrence). The mean
+// embedding of the graph scales the input of every layer (superposition), so that one network can
+// serve graphs of different kinds.
 //
 // As in the network of the dual policy, a round of messages takes the means over producers and over
 // consumers. The choices of an episode do not enter the pass, so that one serves all episodes of a
@@ -30,11 +36,14 @@ struct GdpPass {
 
   // For add_gradients().
   struct Layer {
+    nn::Matrix<T> rows;   // what came in
+    nn::Matrix<T> scale;  // one row: what the graph makes of each column
     nn::Matrix<T> in, attended, hidden;
     nn::AttentionTrace<T> attention;
   };
   nn::Matrix<T> raw;
   RoundsTrace<T> rounds;
+  nn::Matrix<T> graph;  // one row: the mean embedding
   std::vector<Layer> layers;
   nn::Matrix<T> last;
 };
@@ -61,6 +70,7 @@ class GdpNetwork {
 
  private:
   struct Layer {
+    nn::Dense scale;  // from the graph's embedding
     nn::Attention attention;
     nn::Dense widen, narrow;
   };

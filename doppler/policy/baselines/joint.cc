@@ -12,7 +12,7 @@ namespace doppler::policy {
 namespace {
 
 struct JointWorkspace final : Workspace {
-  Encoded<float> encoded;
+  NetworkEncoded<float> encoded;
   std::vector<EpisodeGradients<float>> slots;
 };
 
@@ -34,15 +34,15 @@ class JointRollout final : public BatchRollout {
 
   void sample(std::size_t thread, std::size_t /*slot*/, const SamplingSettings& settings, Rng& rng,
               Episode& episode) override {
-    samplers_[thread]->sample(parameters_, work_->encoded, settings, rng, episode);
+    samplers_[thread]->sample(work_->encoded, settings, rng, episode);
   }
 
   LogProbability learn(std::size_t thread, std::size_t slot, const Episode& episode,
                        EpisodeWeights weights, bool /*sampled*/) override {
     EpisodeGradients<float>& gradients = work_->slots[slot];
     gradients.clear(nodes_.node_count(), network_.shape().width);
-    return {.plc = samplers_[thread]->learn(parameters_, work_->encoded, episode,
-                                            weights.log_probability, gradients)};
+    return {.plc = samplers_[thread]->learn(work_->encoded, episode, weights.log_probability,
+                                            gradients)};
   }
 
   void add_gradients(std::size_t slots, std::span<float> gradients) override {
@@ -115,10 +115,10 @@ void JointSampler<T>::place(const Encoded<T>& encoded, std::size_t i, DeviceId d
 }
 
 template <class T>
-void JointSampler<T>::sample(std::span<const T> parameters, const Encoded<T>& encoded,
-                             const SamplingSettings& settings, Rng& rng, Episode& episode) {
+void JointSampler<T>::sample(const Encoded<T>& encoded, const SamplingSettings& settings, Rng& rng,
+                             Episode& episode) {
   const std::size_t devices = partial_.device_count();
-  const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
+  const ChoiceLayers<T> layers = encoded.choice_layers(devices);
   begin();
   episode.order.clear();
   episode.device.assign(nodes_.node_count(), DeviceId());
@@ -137,12 +137,11 @@ void JointSampler<T>::sample(std::span<const T> parameters, const Encoded<T>& en
 // A node's share enters all later choices for its device. So the derivative by it is the total of
 // the device at the end less what the total was when the node was placed.
 template <class T>
-double JointSampler<T>::learn(std::span<const T> parameters, const Encoded<T>& encoded,
-                              const Episode& episode, double weight,
+double JointSampler<T>::learn(const Encoded<T>& encoded, const Episode& episode, double weight,
                               EpisodeGradients<T>& gradients) {
   DOPPLER_CHECK(episode.order.size() == nodes_.node_count());
   const std::size_t devices = partial_.device_count(), width = network_.shape().width;
-  const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
+  const ChoiceLayers<T> layers = encoded.choice_layers(devices);
   begin();
   d_shares_.assign(shares_.size(), T(0));
   LogOfProduct probability;

@@ -24,14 +24,14 @@ class JointSampler {
   // `network` and `nodes` must outlive this object.
   JointSampler(const Network& network, const NodeFeatures& nodes);
 
-  // Draws an episode. `encoded` is the network's result for the parameters. The device temperature
+  // Draws an episode. `encoded` is the network's result. The device temperature
   // applies to pairs.
-  void sample(std::span<const T> parameters, const Encoded<T>& encoded,
-              const SamplingSettings& settings, Rng& rng, Episode& episode);
+  void sample(const Encoded<T>& encoded, const SamplingSettings& settings, Rng& rng,
+              Episode& episode);
   // Returns the log probability of the episode, and adds the derivatives of -weight times it to
   // `gradients`.
-  double learn(std::span<const T> parameters, const Encoded<T>& encoded, const Episode& episode,
-               double weight, EpisodeGradients<T>& gradients);
+  double learn(const Encoded<T>& encoded, const Episode& episode, double weight,
+               EpisodeGradients<T>& gradients);
 
  private:
   void begin();

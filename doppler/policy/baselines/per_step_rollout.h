@@ -20,13 +20,14 @@ struct PerStepWorkspace final : Workspace {
 };
 
 // A Sampler has sample(parameters, settings, rng, episode) and
-// learn(parameters, episode, weight, gradients). The latter returns a LogProbability and adds the
-// derivatives of -weight times it to the gradients.
+// learn(parameters, episode, weights, gradients). The latter returns a LogProbability and adds the
+// derivatives of the loss to the gradients. `first_devices` is what BatchRollout returns.
 template <class Sampler>
 class PerStepRollout final : public BatchRollout {
  public:
   using MakeSampler = std::function<std::unique_ptr<Sampler>()>;
-  explicit PerStepRollout(MakeSampler make_sampler) : make_sampler_(std::move(make_sampler)) {}
+  explicit PerStepRollout(MakeSampler make_sampler, std::vector<DeviceId> first_devices = {})
+      : make_sampler_(std::move(make_sampler)), first_devices_(std::move(first_devices)) {}
 
   void prepare(std::span<const float> parameters, Workspace& workspace, std::size_t slots,
                std::size_t threads) override {
@@ -45,8 +46,10 @@ class PerStepRollout final : public BatchRollout {
                        EpisodeWeights weights, bool /*sampled*/) override {
     std::vector<float>& gradients = work_->gradients[slot];
     gradients.assign(parameters_.size(), 0.0f);
-    return samplers_[thread]->learn(parameters_, episode, weights.log_probability, gradients);
+    return samplers_[thread]->learn(parameters_, episode, weights, gradients);
   }
+
+  std::span<const DeviceId> first_devices() const override { return first_devices_; }
 
   void add_gradients(std::size_t slots, std::span<float> gradients) override {
     for (std::size_t slot = 0; slot < slots; ++slot) {
@@ -58,6 +61,7 @@ class PerStepRollout final : public BatchRollout {
 
  private:
   MakeSampler make_sampler_;
+  std::vector<DeviceId> first_devices_;
   std::span<const float> parameters_;
   PerStepWorkspace* work_ = nullptr;
   std::vector<std::unique_ptr<Sampler>> samplers_;  // by thread

@@ -119,11 +119,32 @@ DOPPLER_PLACETO_OF(double)
 
 // The sampler.
 
+std::vector<DeviceId> first_devices(const cost::Problem& problem) {
+  // By device: how many nodes may not run there, and the time of those that may.
+  std::vector<std::pair<std::size_t, double>> totals(problem.device_count());
+  for (std::size_t v = 0; v < problem.node_count(); ++v) {
+    for (std::size_t d = 0; d < totals.size(); ++d) {
+      const bool may = problem.allowed(NodeId::of(v), DeviceId::of(d));
+      totals[d].first += !may;
+      if (may) totals[d].second += problem.compute_time(NodeId::of(v), DeviceId::of(d));
+    }
+  }
+  const auto fastest = DeviceId::of(
+      static_cast<std::size_t>(std::min_element(totals.begin(), totals.end()) - totals.begin()));
+  std::vector<DeviceId> devices;
+  for (std::size_t v = 0; v < problem.node_count(); ++v) {
+    const bool may = problem.allowed(NodeId::of(v), fastest);
+    devices.push_back(may ? fastest : problem.allowed_devices(NodeId::of(v)).front());
+  }
+  return devices;
+}
+
 template <class T>
 PlacetoSampler<T>::PlacetoSampler(const PlacetoNetwork& network, const NodeFeatures& nodes)
     : network_(network),
       nodes_(nodes),
       order_(list_order(nodes)),
+      first_devices_(first_devices(nodes.problem())),
       partial_(nodes),
       chances_(nodes.problem().device_count()) {}
 
@@ -132,6 +153,9 @@ void PlacetoSampler<T>::begin() {
   partial_.begin();
   step_.raw.setZero(static_cast<Eigen::Index>(nodes_.node_count()), network_.columns());
   step_.raw.leftCols(kNodeFeatures) = nodes_.values().template cast<T>();
+  for (std::size_t v = 0; v < first_devices_.size(); ++v) {
+    step_.raw(static_cast<Eigen::Index>(v), network_.device_column(first_devices_[v])) = T(1);
+  }
 }
 
 template <class T>
@@ -148,7 +172,8 @@ template <class T>
 void PlacetoSampler<T>::place(NodeId node, DeviceId device) {
   const auto row = static_cast<Eigen::Index>(node.index());
   step_.raw(row, network_.current_column()) = T(0);
-  step_.raw(row, network_.placed_column()) = T(1);
+  step_.raw(row, network_.visited_column()) = T(1);
+  step_.raw(row, network_.device_column(first_devices_[node.index()])) = T(0);
   step_.raw(row, network_.device_column(device)) = T(1);
   partial_.place(node, device);
 }
@@ -170,18 +195,20 @@ void PlacetoSampler<T>::sample(std::span<const T> parameters, const SamplingSett
 
 template <class T>
 LogProbability PlacetoSampler<T>::learn(std::span<const T> parameters, const Episode& episode,
-                                        double weight, std::span<T> gradients) {
+                                        const EpisodeWeights& weights, std::span<T> gradients) {
   begin();
   LogOfProduct probability;
   nn::Matrix<T> d_scores(1, static_cast<Eigen::Index>(chances_.size()));
-  for (const NodeId node : order_) {
+  for (std::size_t i = 0; i < order_.size(); ++i) {
+    const NodeId node = order_[i];
     const DeviceId device = episode.device[node.index()];
+    const auto weight =
+        static_cast<T>(weights.by_step.empty() ? weights.log_probability : weights.by_step[i]);
     score(parameters, node);
     probability.times(
         static_cast<double>(std::max(chances_[device.index()], std::numeric_limits<T>::min())));
     for (std::size_t d = 0; d < chances_.size(); ++d) {
-      d_scores.data()[d] =
-          static_cast<T>(weight) * (chances_[d] - (d == device.index() ? T(1) : T(0)));
+      d_scores.data()[d] = weight * (chances_[d] - (d == device.index() ? T(1) : T(0)));
     }
     network_.add_gradients(parameters, nodes_, step_, d_scores, gradients);
     place(node, device);
@@ -202,7 +229,8 @@ std::unique_ptr<BatchRollout> PlacetoModel::rollout(const NodeFeatures& nodes) c
   require_device_count("placeto", network_.shape(), nodes);
   using Sampler = PlacetoSampler<float>;
   return std::make_unique<PerStepRollout<Sampler>>(
-      [this, &nodes] { return std::make_unique<Sampler>(network_, nodes); });
+      [this, &nodes] { return std::make_unique<Sampler>(network_, nodes); },
+      policy::first_devices(nodes.problem()));
 }
 
 }  // namespace doppler::policy

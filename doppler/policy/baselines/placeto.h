@@ -1,12 +1,13 @@
 // A network in the manner of Placeto (Addanki et al., "Placeto: Learning Generalizable Device
-// Placement Algorithms for Distributed Machine Learning", arXiv 1906.08879): nodes know where they
-// are placed so far, messages pass along the graph anew at every step, and the scores of devices
-// for the current node come from its embedding and from the means of those of its ancestors, of its
+// Placement Algorithms for Distributed Machine Learning", arXiv 1906.08879). An episode begins with
+// a complete placement, visits every node once and may move it. All nodes know where they are at
+// the moment, messages pass along the graph anew at every step, and the scores of devices for the
+// current node come from its embedding and from the means of those of its ancestors, of its
 // descendants and of the nodes parallel to it.
 //
 // As in the network of the dual policy, a round of messages takes the means over producers and over
 // consumers. The network runs for every node of every episode, so that an episode takes time with
-// the square of the number of nodes. Nodes are placed in list_order().
+// the square of the number of nodes. Nodes are visited in list_order().
 #pragma once
 
 #include <array>
@@ -36,8 +37,8 @@ void find_relations(const NodeFeatures& nodes, NodeId node, std::vector<Relation
 // One step of an episode: what the network takes and gives for the current node.
 template <class T>
 struct PlacetoStep {
-  // Filled by the caller. By node: NodeFeatures, then whether it is on each device, is placed, and
-  // is the current one.
+  // Filled by the caller. By node: NodeFeatures, then whether it is on each device, was visited,
+  // and is the current one.
   nn::Matrix<T> raw;
   std::vector<Relation> relations;  // by node; filled by the caller
 
@@ -64,11 +65,11 @@ class PlacetoNetwork {
   Eigen::Index device_column(DeviceId device) const {
     return static_cast<Eigen::Index>(kNodeFeatures + device.index());
   }
-  Eigen::Index placed_column() const {
+  Eigen::Index visited_column() const {
     return static_cast<Eigen::Index>(kNodeFeatures + shape_.devices);
   }
-  Eigen::Index current_column() const { return placed_column() + 1; }
-  Eigen::Index columns() const { return placed_column() + 2; }
+  Eigen::Index current_column() const { return visited_column() + 1; }
+  Eigen::Index columns() const { return visited_column() + 2; }
 
   // Computes the scores from `raw` and `relations` of the step.
   template <class T>
@@ -88,6 +89,11 @@ class PlacetoNetwork {
   nn::Dense score_;
 };
 
+// Returns the placement that every episode begins with, by node: all on the device that computes
+// the whole graph in the least time, or, if none may, as many nodes as possible. A node that may
+// not run there is on the first device that may take it.
+std::vector<DeviceId> first_devices(const cost::Problem& problem);
+
 // Draws episodes and computes the gradient of their probability. Not thread safe: there is one for
 // each thread.
 template <class T>
@@ -99,20 +105,21 @@ class PlacetoSampler {
   void sample(std::span<const T> parameters, const SamplingSettings& settings, Rng& rng,
               Episode& episode);
   // Returns the log probability of the episode's devices, in list_order(), and adds the derivatives
-  // of -weight times it to `gradients`.
-  LogProbability learn(std::span<const T> parameters, const Episode& episode, double weight,
-                       std::span<T> gradients);
+  // of the loss to `gradients`.
+  LogProbability learn(std::span<const T> parameters, const Episode& episode,
+                       const EpisodeWeights& weights, std::span<T> gradients);
 
  private:
   void begin();
-  // Computes the probabilities of the devices for a node. REQUIRES: all before it are placed.
+  // Computes the probabilities of the devices for a node. REQUIRES: all before it were visited.
   void score(std::span<const T> parameters, NodeId node);
   void place(NodeId node, DeviceId device);
 
   const PlacetoNetwork& network_;
   const NodeFeatures& nodes_;
   std::vector<NodeId> order_;
-  PartialPlacement partial_;
+  std::vector<DeviceId> first_devices_;  // by node
+  PartialPlacement partial_;             // of the visited nodes: where the next one may go
   PlacetoStep<T> step_;
   std::vector<T> chances_;  // by device
 };

@@ -98,7 +98,6 @@ void StepwiseSampler<T>::place(std::size_t i, DeviceId device) {
 template <class T>
 void StepwiseSampler<T>::sample(std::span<const T> parameters, const SamplingSettings& settings,
                                 Rng& rng, Episode& episode) {
-  const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, partial_.device_count());
   begin();
   episode.order.clear();
   while (!candidates_.empty()) {
@@ -106,7 +105,7 @@ void StepwiseSampler<T>::sample(std::span<const T> parameters, const SamplingSet
     const std::size_t i =
         choose<T>(candidate_chances_, settings.node_temperature, settings.exploration, rng);
     const NodeId node(candidates_[i]);
-    score_devices(layers, node);
+    score_devices(encoded_.choice_layers(partial_.device_count()), node);
     episode.order.push_back(node);
     place(i, DeviceId::of(choose<T>(device_chances_, settings.device_temperature,
                                     settings.exploration, rng)));
@@ -116,13 +115,12 @@ void StepwiseSampler<T>::sample(std::span<const T> parameters, const SamplingSet
 
 template <class T>
 LogProbability StepwiseSampler<T>::learn(std::span<const T> parameters, const Episode& episode,
-                                         double weight, std::span<T> gradients) {
+                                         const EpisodeWeights& weights, std::span<T> gradients) {
   DOPPLER_CHECK(episode.order.size() == nodes_.node_count());
   const std::size_t devices = partial_.device_count(), width = network_.shape().width;
-  const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
   // Returns the derivative of the loss by the score of one of several choices.
   const auto d_score = [&](T chance, bool chosen) {
-    return static_cast<T>(weight) * (chance - (chosen ? T(1) : T(0)));
+    return static_cast<T>(weights.log_probability) * (chance - (chosen ? T(1) : T(0)));
   };
   const auto least = [](T chance) {
     return static_cast<double>(std::max(chance, std::numeric_limits<T>::min()));
@@ -140,6 +138,7 @@ LogProbability StepwiseSampler<T>::learn(std::span<const T> parameters, const Ep
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       d_step_.scores[candidates_[i]] = d_score(candidate_chances_[i], i == chosen);
     }
+    const ChoiceLayers<T> layers = encoded_.choice_layers(devices);
     score_devices(layers, node);
     plc.times(least(device_chances_[device.index()]));
     for (std::size_t d = 0; d < devices; ++d) {

@@ -35,10 +35,10 @@ class StepwiseSampler {
 
   void sample(std::span<const T> parameters, const SamplingSettings& settings, Rng& rng,
               Episode& episode);
-  // Returns the log probability of the episode, and adds the derivatives of -weight times it to
+  // Returns the log probability of the episode, and adds the derivatives of the loss to
   // `gradients`.
-  LogProbability learn(std::span<const T> parameters, const Episode& episode, double weight,
-                       std::span<T> gradients);
+  LogProbability learn(std::span<const T> parameters, const Episode& episode,
+                       const EpisodeWeights& weights, std::span<T> gradients);
 
  private:
   void begin();
@@ -58,7 +58,7 @@ class StepwiseSampler {
   std::vector<DeviceId> device_;  // by node; invalid: not placed
   std::vector<double> load_;      // by device, over the fair share
   nn::Matrix<T> assignment_;      // by node: its kAssignmentFeatures
-  Encoded<T> encoded_;
+  NetworkEncoded<T> encoded_;
   EpisodeGradients<T> d_step_;
   std::vector<T> candidate_scores_, candidate_chances_;
   std::vector<std::uint8_t> all_candidates_;                             // ones

@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "doppler/base/error.h"
+#include "doppler/policy/published/published_features.h"
 #include "doppler/policy/sampling.h"
 
 namespace doppler::policy {
@@ -29,30 +31,27 @@ std::size_t ChoiceRecord<T>::bytes(std::size_t steps, std::size_t devices, std::
   return steps * devices * (kChoiceFeatures + width + 1) * sizeof(T);
 }
 
-template <class T>
-EpisodeSampler<T>::EpisodeSampler(const Network& network, const NodeFeatures& nodes,
-                                  DualDesign design)
-    : network_(network),
-      nodes_(nodes),
+template <class T, class Choices>
+EpisodeSampler<T, Choices>::EpisodeSampler(const NodeFeatures& nodes, Choices choices,
+                                           DualDesign design)
+    : nodes_(nodes),
       design_(design),
-      partial_(nodes, network.shape().without),
+      partial_(std::move(choices)),
+      scores_(partial_.device_count()),
       candidates_(nodes.problem()) {
-  const std::size_t devices = partial_.device_count(), width = network.shape().width;
-  scores_.resize(devices);
-  shares_.resize(devices * width);
-  d_shares_.resize(devices * width);
   entered_.resize(nodes.node_count());
   clocks_.reserve(nodes.node_count());
 }
 
-template <class T>
-void EpisodeSampler<T>::begin() {
+template <class T, class Choices>
+void EpisodeSampler<T, Choices>::begin(const Encoded<T>& encoded) {
   partial_.begin();
-  std::fill(shares_.begin(), shares_.end(), T(0));
+  const auto width = static_cast<std::size_t>(encoded.choice_base.cols());
+  shares_.assign(partial_.device_count() * width, T(0));
 }
 
-template <class T>
-typename EpisodeSampler<T>::ExponentialClock EpisodeSampler<T>::start_clock(
+template <class T, class Choices>
+typename EpisodeSampler<T, Choices>::ExponentialClock EpisodeSampler<T, Choices>::start_clock(
     const Encoded<T>& encoded, std::uint32_t node, double now, const SamplingSettings& settings,
     Rng& rng) const {
   if (design_.node_choice == DecisionMaker::kCriticalPath)
@@ -65,8 +64,8 @@ typename EpisodeSampler<T>::ExponentialClock EpisodeSampler<T>::start_clock(
   return {now - std::log(1.0 - rng.uniform()) / rate, slowness, node};
 }
 
-template <class T>
-DeviceId EpisodeSampler<T>::first_to_start() const {
+template <class T, class Choices>
+DeviceId EpisodeSampler<T, Choices>::first_to_start() const {
   const std::span<const float> starts = partial_.starts();
   const std::span<const std::uint8_t> may_take = partial_.may_take();
   std::size_t first = starts.size();
@@ -76,9 +75,9 @@ DeviceId EpisodeSampler<T>::first_to_start() const {
   return DeviceId::of(first);
 }
 
-template <class T>
-void EpisodeSampler<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded, NodeId node,
-                              ChoiceRecord<T>& record, std::size_t step) {
+template <class T, class Choices>
+void EpisodeSampler<T, Choices>::score(const ChoiceLayers<T>& layers, const Encoded<T>& encoded,
+                                       NodeId node, ChoiceRecord<T>& record, std::size_t step) {
   partial_.evaluate(node);
   T* features = &record.features[step * layers.devices * kChoiceFeatures];
   std::copy(partial_.features().begin(), partial_.features().end(), features);
@@ -88,9 +87,9 @@ void EpisodeSampler<T>::score(const ChoiceLayers<T>& layers, const Encoded<T>& e
   softmax<T>(scores_, partial_.may_take(), &record.chances[step * layers.devices]);
 }
 
-template <class T>
-void EpisodeSampler<T>::place(const Encoded<T>& encoded, NodeId node, DeviceId device) {
-  const std::size_t width = network_.shape().width;
+template <class T, class Choices>
+void EpisodeSampler<T, Choices>::place(const Encoded<T>& encoded, NodeId node, DeviceId device) {
+  const auto width = static_cast<std::size_t>(encoded.choice_base.cols());
   const T* share = encoded.choice_share.row(static_cast<Eigen::Index>(node.index())).data();
   T* sum = &shares_[device.index() * width];
   for (std::size_t j = 0; j < width; ++j) sum[j] += share[j];
@@ -102,20 +101,19 @@ void EpisodeSampler<T>::place(const Encoded<T>& encoded, NodeId node, DeviceId d
 // distribution with rate exp(score), from when it joins; the next pick is the one whose clock rings
 // first. Exponential times have no memory, so the pick has the right probability whatever happened
 // before, and a step takes a heap's time rather than a pass over all candidates.
-template <class T>
-void EpisodeSampler<T>::sample(std::span<const T> parameters, const Encoded<T>& encoded,
-                               const SamplingSettings& settings, Rng& rng, Episode& episode,
-                               ChoiceRecord<T>* record) {
+template <class T, class Choices>
+void EpisodeSampler<T, Choices>::sample(const Encoded<T>& encoded, const SamplingSettings& settings,
+                                        Rng& rng, Episode& episode, ChoiceRecord<T>* record) {
   const auto later = [](const ExponentialClock& a, const ExponentialClock& b) {
     if (a.time != b.time) return a.time > b.time;
     return a.tie != b.tie ? a.tie > b.tie : a.node > b.node;
   };
   const bool device_is_learned = design_.device_choice == DecisionMaker::kLearned;
   const std::size_t devices = partial_.device_count();
-  const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
+  const ChoiceLayers<T> layers = encoded.choice_layers(devices);
   ChoiceRecord<T>& kept = record ? *record : scratch_;
   kept.resize(record ? nodes_.node_count() : 1, devices, layers.width);
-  begin();
+  begin(encoded);
   clocks_.clear();
   episode.order.clear();
   episode.device.assign(nodes_.node_count(), DeviceId());
@@ -158,11 +156,11 @@ void EpisodeSampler<T>::sample(std::span<const T> parameters, const Encoded<T>& 
 // The derivative of the log probability by a node's score is 1 - exp(score) x (sum of 1 /
 // total_rate over the steps at which the node was a candidate). Two running sums give that for all
 // nodes.
-template <class T>
-LogProbability EpisodeSampler<T>::learn_node_choices(const Encoded<T>& encoded,
-                                                     const Episode& episode,
-                                                     const LossWeights& weights,
-                                                     std::vector<T>& d_scores) {
+template <class T, class Choices>
+LogProbability EpisodeSampler<T, Choices>::learn_node_choices(const Encoded<T>& encoded,
+                                                              const Episode& episode,
+                                                              const LossWeights& weights,
+                                                              std::vector<T>& d_scores) {
   candidates_.begin();
   LogOfProduct probability;
   // Wider than double, so that small rates are not lost beside large ones that have gone.
@@ -197,9 +195,9 @@ LogProbability EpisodeSampler<T>::learn_node_choices(const Encoded<T>& encoded,
   return {.sel = probability.log(), .entropy = entropy};
 }
 
-template <class T>
-double EpisodeSampler<T>::learn_entropy(const Encoded<T>& encoded, double total_rate, double weight,
-                                        std::vector<T>& d_scores) const {
+template <class T, class Choices>
+double EpisodeSampler<T, Choices>::learn_entropy(const Encoded<T>& encoded, double total_rate,
+                                                 double weight, std::vector<T>& d_scores) const {
   double entropy = 0.0;
   for (const std::uint32_t v : open_) {
     const double chance = encoded.rates[v] / total_rate;
@@ -214,8 +212,8 @@ double EpisodeSampler<T>::learn_entropy(const Encoded<T>& encoded, double total_
 
 // A node's share enters all later choices for its device. So the derivative by it is the total of
 // the device at the end less what the total was when the node was placed.
-template <class T>
-LogProbability EpisodeSampler<T>::learn_device_choices(
+template <class T, class Choices>
+LogProbability EpisodeSampler<T, Choices>::learn_device_choices(
     const ChoiceLayers<T>& layers, const Episode& episode, std::size_t first, std::size_t end,
     const ChoiceRecord<T>& record, std::size_t recorded, const LossWeights& weights,
     EpisodeGradients<T>& gradients) {
@@ -255,23 +253,23 @@ LogProbability EpisodeSampler<T>::learn_device_choices(
   return {.plc = probability.log(), .entropy = entropies};
 }
 
-template <class T>
-LogProbability EpisodeSampler<T>::learn(std::span<const T> parameters, const Encoded<T>& encoded,
-                                        const Episode& episode, const LossWeights& weights,
-                                        const ChoiceRecord<T>* record,
-                                        EpisodeGradients<T>& gradients) {
+template <class T, class Choices>
+LogProbability EpisodeSampler<T, Choices>::learn(const Encoded<T>& encoded, const Episode& episode,
+                                                 const LossWeights& weights,
+                                                 const ChoiceRecord<T>* record,
+                                                 EpisodeGradients<T>& gradients) {
   const std::size_t steps = episode.order.size(), devices = partial_.device_count();
   DOPPLER_CHECK(steps == nodes_.node_count());
-  const ChoiceLayers<T> layers = network_.choice_layers<T>(parameters, devices);
+  const ChoiceLayers<T> layers = encoded.choice_layers(devices);
   const std::size_t width = layers.width;
-  std::fill(d_shares_.begin(), d_shares_.end(), T(0));
+  d_shares_.assign(devices * width, T(0));
   LogProbability log_probability;
   if (design_.node_choice == DecisionMaker::kLearned) {
     log_probability = learn_node_choices(encoded, episode, weights, gradients.scores);
   }
   if (design_.device_choice == DecisionMaker::kCriticalPath) return log_probability;
   if (!record) {
-    begin();
+    begin(encoded);
     scratch_.resize(std::min(steps, kStepsTogether), devices, width);
   }
   for (std::size_t first = 0; first < steps; first += kStepsTogether) {
@@ -297,7 +295,9 @@ LogProbability EpisodeSampler<T>::learn(std::span<const T> parameters, const Enc
 
 template struct ChoiceRecord<float>;
 template struct ChoiceRecord<double>;
-template class EpisodeSampler<float>;
-template class EpisodeSampler<double>;
+template class EpisodeSampler<float, PartialPlacement>;
+template class EpisodeSampler<double, PartialPlacement>;
+template class EpisodeSampler<float, PublishedChoices>;
+template class EpisodeSampler<double, PublishedChoices>;
 
 }  // namespace doppler::policy

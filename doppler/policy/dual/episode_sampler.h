@@ -41,24 +41,26 @@ struct ChoiceRecord {
   static std::size_t bytes(std::size_t steps, std::size_t devices, std::size_t width);
 };
 
+// Choices is a placement while it is built, which knows the features of choices: PartialPlacement,
+// or another class with the same functions.
+//
 // Not thread safe: there is one for each thread. Nothing is allocated after the first episode.
-template <class T>
+template <class T, class Choices = PartialPlacement>
 class EpisodeSampler {
  public:
-  // `network` and `nodes` must outlive this object.
-  EpisodeSampler(const Network& network, const NodeFeatures& nodes, DualDesign design = {});
+  // `nodes` must outlive this object; `choices` is made of them.
+  EpisodeSampler(const NodeFeatures& nodes, Choices choices, DualDesign design = {});
 
-  // Draws an episode. `encoded` is the network's result for the parameters. Fills `record` unless
+  // Draws an episode. `encoded` is the network's result. Fills `record` unless
   // that is null.
-  void sample(std::span<const T> parameters, const Encoded<T>& encoded,
-              const SamplingSettings& settings, Rng& rng, Episode& episode,
-              ChoiceRecord<T>* record = nullptr);
+  void sample(const Encoded<T>& encoded, const SamplingSettings& settings, Rng& rng,
+              Episode& episode, ChoiceRecord<T>* record = nullptr);
   // Returns the log probability of the episode, and adds the derivatives of the loss to
   // `gradients`. `record` is that of sampling it, or null, in which case PLC's choices are computed
   // again.
-  LogProbability learn(std::span<const T> parameters, const Encoded<T>& encoded,
-                       const Episode& episode, const LossWeights& weights,
-                       const ChoiceRecord<T>* record, EpisodeGradients<T>& gradients);
+  LogProbability learn(const Encoded<T>& encoded, const Episode& episode,
+                       const LossWeights& weights, const ChoiceRecord<T>* record,
+                       EpisodeGradients<T>& gradients);
 
  private:
   // A candidate in the heap from which SEL picks: the next pick is the one with the earliest time.
@@ -69,7 +71,7 @@ class EpisodeSampler {
     std::uint32_t node;
   };
 
-  void begin();
+  void begin(const Encoded<T>& encoded);
   // Returns the clock of a candidate that joins at time `now`.
   ExponentialClock start_clock(const Encoded<T>& encoded, std::uint32_t node, double now,
                                const SamplingSettings& settings, Rng& rng) const;
@@ -92,10 +94,9 @@ class EpisodeSampler {
                                       const ChoiceRecord<T>& record, std::size_t recorded,
                                       const LossWeights& weights, EpisodeGradients<T>& gradients);
 
-  const Network& network_;
   const NodeFeatures& nodes_;
   DualDesign design_;
-  PartialPlacement partial_;
+  Choices partial_;
   std::vector<ExponentialClock> clocks_;  // a heap of all candidates
   ChoiceRecord<T> scratch_;
   std::vector<T> scores_;             // by device

@@ -7,64 +7,14 @@
 #include <string>
 
 #include "doppler/base/error.h"
+#include "doppler/policy/dual/network_layers.h"
 
 namespace doppler::policy {
 namespace {
 
-// SEL's scores are centred on their mean over the graph and bounded by this. Without a bound
-// imitation diverges, and running sums of exp(score) lose the small scores beside the large. With a
-// much smaller one the order of nodes in deep graphs would be noise, which drowns what PLC could
-// learn.
-constexpr double kLargestScore = 20.0;
-
 nn::Dense no_offset(nn::ParameterTable& table, const std::string& name, std::size_t inputs,
                     std::size_t outputs) {
   return {table, name, inputs, outputs, nn::Offset::kNone};
-}
-
-// Sets each row of `out` to the mean of the embeddings along the path from that node to next[node]
-// and so on, until next[node] is the node itself. In `order`, a node comes after the next one of
-// its path. `lengths` is scratch.
-template <class T, class Order>
-void mean_along(const std::vector<std::uint32_t>& next, const Order& order, const nn::Matrix<T>& in,
-                nn::Matrix<T>& out, std::vector<T>& lengths) {
-  out = in;
-  lengths.assign(next.size(), T(1));
-  for (const std::size_t v : order) {
-    if (next[v] == v) continue;
-    out.row(static_cast<Eigen::Index>(v)) += out.row(next[v]);
-    lengths[v] += lengths[next[v]];
-  }
-  for (std::size_t v = 0; v < next.size(); ++v) {
-    out.row(static_cast<Eigen::Index>(v)) /= lengths[v];
-  }
-}
-
-std::vector<std::size_t> forward_order(const NodeFeatures& nodes) {
-  std::vector<std::size_t> order;
-  for (const NodeId node : nodes.problem().graph().topological_order()) {
-    order.push_back(node.index());
-  }
-  return order;
-}
-
-// Adds the derivatives by the input of mean_along(), given those by its output.
-template <class T>
-void add_gradients_along(const std::vector<std::uint32_t>& next,
-                         const std::vector<std::size_t>& order, nn::Matrix<T> d_out,
-                         nn::Matrix<T>& d_in) {
-  std::vector<T> lengths(next.size(), T(1));
-  for (const std::size_t v : order) {
-    if (next[v] != v) lengths[v] += lengths[next[v]];
-  }
-  for (std::size_t v = 0; v < next.size(); ++v) {
-    d_out.row(static_cast<Eigen::Index>(v)) /= lengths[v];
-  }
-  for (std::size_t i = order.size(); i-- > 0;) {
-    const std::size_t v = order[i];
-    if (next[v] != v) d_out.row(next[v]) += d_out.row(static_cast<Eigen::Index>(v));
-  }
-  d_in += d_out;
 }
 
 }  // namespace
@@ -76,6 +26,15 @@ void require_device_count(std::string_view model, const NetworkShape& shape,
   throw ParameterError(
       fmt::format("a policy of model {} is for one number of devices: this one for {}, not for {}",
                   model, shape.devices, devices));
+}
+
+template <class T>
+void Encoded<T>::set_scores(const nn::Matrix<T>& unbounded) {
+  bound_scores(unbounded, scores);
+  rates.resize(scores.size());
+  for (std::size_t v = 0; v < scores.size(); ++v) {
+    rates[v] = std::exp(static_cast<double>(scores[v]));
+  }
 }
 
 template <class T>
@@ -113,13 +72,13 @@ Network::Network(NetworkShape shape, std::size_t extra_features)
 
 template <class T>
 void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
-                     Encoded<T>& encoded) const {
+                     NetworkEncoded<T>& encoded) const {
   encode(parameters, nodes, nn::Matrix<T>(nodes.values().rows(), 0), encoded);
 }
 
 template <class T>
 void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
-                     const nn::Matrix<T>& extra, Encoded<T>& encoded) const {
+                     const nn::Matrix<T>& extra, NetworkEncoded<T>& encoded) const {
   const auto rows = static_cast<Eigen::Index>(nodes.node_count());
   const auto width = static_cast<Eigen::Index>(shape_.width);
   encoded.raw.resize(rows, nodes.values().cols() + extra.cols());
@@ -132,11 +91,7 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
   rounds_.run(parameters, nodes, encoded.rounds);
   const nn::Matrix<T>& last = encoded.rounds.embeddings.back();
 
-  std::vector<std::size_t> order = forward_order(nodes);
-  std::vector<T> lengths;
-  mean_along(nodes.behind(), order, last, encoded.behind, lengths);
-  std::reverse(order.begin(), order.end());
-  mean_along(nodes.ahead(), order, last, encoded.ahead, lengths);
+  mean_along_paths(nodes, last, encoded.ahead, encoded.behind);
   encoded.hidden.setZero(rows, width);
   sel_own_.add(parameters, last, encoded.hidden);
   sel_ahead_.add(parameters, encoded.ahead, encoded.hidden);
@@ -145,16 +100,9 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
   nn::apply_leaky_relu(encoded.hidden);
   nn::Matrix<T> scores = nn::Matrix<T>::Zero(rows, 1);
   sel_score_.add(parameters, encoded.hidden, scores);
-  encoded.scores.resize(nodes.node_count());
-  encoded.rates.resize(nodes.node_count());
   if (shape_.prior == Prior::kList)
     scores += T(kPriorOfBLevel) * encoded.raw.col(column_of(NodeFeature::kBLevel));
-  const T mean = scores.mean();
-  for (std::size_t v = 0; v < encoded.scores.size(); ++v) {
-    const T score = scores(static_cast<Eigen::Index>(v), 0) - mean;
-    encoded.scores[v] = T(kLargestScore) * std::tanh(score / T(kLargestScore));
-    encoded.rates[v] = std::exp(static_cast<double>(encoded.scores[v]));
-  }
+  encoded.set_scores(scores);
 
   encoded.choice_base.setZero(rows, width);
   plc_own_.add(parameters, last, encoded.choice_base);
@@ -164,11 +112,14 @@ void Network::encode(std::span<const T> parameters, const NodeFeatures& nodes,
   // With this scale the sum on a device has the same size for any number of nodes.
   encoded.choice_share *= static_cast<T>(nodes.problem().device_count()) /
                           static_cast<T>(std::max<std::size_t>(1, nodes.node_count()));
+  encoded.choice_weights = plc_features_.weights(parameters).data();
+  encoded.choice_last = plc_score_.weights(parameters).data();
+  encoded.prior = shape_.prior;
 }
 
 template <class T>
 void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
-                            const Encoded<T>& encoded, const EpisodeGradients<T>& d_episodes,
+                            const NetworkEncoded<T>& encoded, const EpisodeGradients<T>& d_episodes,
                             std::span<T> gradients) const {
   const nn::Matrix<T>& last = encoded.rounds.embeddings.back();
   nn::Matrix<T> d_last = nn::Matrix<T>::Zero(last.rows(), last.cols());
@@ -185,12 +136,7 @@ void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& n
                                  static_cast<T>(std::max<std::size_t>(1, nodes.node_count())));
   plc_share_.add_gradients(parameters, last, d_share, gradients, &d_last);
 
-  nn::Matrix<T> d_scores(last.rows(), 1);
-  for (std::size_t v = 0; v < encoded.scores.size(); ++v) {
-    const T bounded = encoded.scores[v] / T(kLargestScore);
-    d_scores(static_cast<Eigen::Index>(v), 0) = d_episodes.scores[v] * (T(1) - bounded * bounded);
-  }
-  d_scores.array() -= d_scores.mean();
+  const nn::Matrix<T> d_scores = score_gradients(encoded.scores, d_episodes.scores);
   nn::Matrix<T> d_hidden = nn::Matrix<T>::Zero(last.rows(), last.cols());
   sel_score_.add_gradients(parameters, encoded.hidden, d_scores, gradients, &d_hidden);
   d_hidden = nn::leaky_relu_gradient(encoded.hidden, d_hidden);
@@ -199,10 +145,7 @@ void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& n
   sel_ahead_.add_gradients(parameters, encoded.ahead, d_hidden, gradients, &d_ahead);
   sel_behind_.add_gradients(parameters, encoded.behind, d_hidden, gradients, &d_behind);
   sel_raw_.add_gradients<T>(parameters, encoded.raw, d_hidden, gradients, nullptr);
-  std::vector<std::size_t> order = forward_order(nodes);
-  add_gradients_along(nodes.behind(), order, std::move(d_behind), d_last);
-  std::reverse(order.begin(), order.end());
-  add_gradients_along(nodes.ahead(), order, std::move(d_ahead), d_last);
+  add_path_gradients(nodes, std::move(d_ahead), std::move(d_behind), d_last);
 
   rounds_.add_gradients(parameters, nodes, encoded.rounds, d_last, gradients);
   enter_.add_gradients<T>(parameters, encoded.raw,
@@ -210,23 +153,17 @@ void Network::add_gradients(std::span<const T> parameters, const NodeFeatures& n
                           nullptr);
 }
 
-template <class T>
-ChoiceLayers<T> Network::choice_layers(std::span<const T> parameters, std::size_t devices) const {
-  return {.devices = devices,
-          .width = shape_.width,
-          .prior = shape_.prior,
-          .weights = plc_features_.weights(parameters).data(),
-          .last = plc_score_.weights(parameters).data()};
-}
+#define DOPPLER_NETWORK_OF(T)                                                                  \
+  template struct Encoded<T>;                                                                  \
+  template struct EpisodeGradients<T>;                                                         \
+  template void Network::encode(std::span<const T>, const NodeFeatures&, NetworkEncoded<T>&)   \
+      const;                                                                                   \
+  template void Network::encode(std::span<const T>, const NodeFeatures&, const nn::Matrix<T>&, \
+                                NetworkEncoded<T>&) const;                                     \
+  template void Network::add_gradients(std::span<const T>, const NodeFeatures&,                \
+                                       const NetworkEncoded<T>&, const EpisodeGradients<T>&,   \
+                                       std::span<T>) const;
 
-#define DOPPLER_NETWORK_OF(T)                                                                      \
-  template struct EpisodeGradients<T>;                                                             \
-  template void Network::encode(std::span<const T>, const NodeFeatures&, Encoded<T>&) const;       \
-  template void Network::encode(std::span<const T>, const NodeFeatures&, const nn::Matrix<T>&,     \
-                                Encoded<T>&) const;                                                \
-  template void Network::add_gradients(std::span<const T>, const NodeFeatures&, const Encoded<T>&, \
-                                       const EpisodeGradients<T>&, std::span<T>) const;            \
-  template ChoiceLayers<T> Network::choice_layers(std::span<const T>, std::size_t) const;
 DOPPLER_NETWORK_OF(float)
 DOPPLER_NETWORK_OF(double)
 #undef DOPPLER_NETWORK_OF

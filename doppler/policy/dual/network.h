@@ -42,7 +42,7 @@ struct NetworkShape {
 void require_device_count(std::string_view model, const NetworkShape& shape,
                           const NodeFeatures& nodes);
 
-// Everything that depends on the graph and the parameters alone.
+// Everything that episodes need and that depends on the graph and the parameters alone.
 template <class T>
 struct Encoded {
   std::vector<T> scores;      // by node: SEL's scores
@@ -50,8 +50,27 @@ struct Encoded {
   nn::Matrix<T> choice_base;  // by node: what it adds to PLC's hidden layer when it is placed
   // By node: what it adds to PLC's hidden layer of later choices for the device on which it lies.
   nn::Matrix<T> choice_share;
+  // Of PLC's last layers (ChoiceLayers). They refer to the parameters, or to what else the network
+  // keeps.
+  const T* choice_weights = nullptr;
+  const T* choice_last = nullptr;
+  Prior prior = Prior::kNone;
 
-  // For Network::add_gradients().
+  // Takes SEL's scores, one row for each node, as bound_scores() does.
+  void set_scores(const nn::Matrix<T>& unbounded);
+  // Returns PLC's last layers, for choices among so many devices.
+  ChoiceLayers<T> choice_layers(std::size_t devices) const {
+    return {.devices = devices,
+            .width = static_cast<std::size_t>(choice_base.cols()),
+            .prior = prior,
+            .weights = choice_weights,
+            .last = choice_last};
+  }
+};
+
+// The same with what Network::add_gradients() needs.
+template <class T>
+struct NetworkEncoded : Encoded<T> {
   nn::Matrix<T> raw;  // by node: all features
   RoundsTrace<T> rounds;
   nn::Matrix<T> ahead, behind;  // by node: means of the embeddings along the two paths
@@ -83,20 +102,17 @@ class Network {
 
   // Runs the encoder, SEL and the part of PLC that depends on the graph alone.
   template <class T>
-  void encode(std::span<const T> parameters, const NodeFeatures& nodes, Encoded<T>& encoded) const;
+  void encode(std::span<const T> parameters, const NodeFeatures& nodes,
+              NetworkEncoded<T>& encoded) const;
   // Does the same with `extra` features, by node.
   template <class T>
   void encode(std::span<const T> parameters, const NodeFeatures& nodes, const nn::Matrix<T>& extra,
-              Encoded<T>& encoded) const;
+              NetworkEncoded<T>& encoded) const;
   // Adds the derivatives by all parameters to `gradients`, given those that episodes found.
   template <class T>
   void add_gradients(std::span<const T> parameters, const NodeFeatures& nodes,
-                     const Encoded<T>& encoded, const EpisodeGradients<T>& d_episodes,
+                     const NetworkEncoded<T>& encoded, const EpisodeGradients<T>& d_episodes,
                      std::span<T> gradients) const;
-
-  // Returns PLC's last layers, for choices among so many devices. They refer to `parameters`.
-  template <class T>
-  ChoiceLayers<T> choice_layers(std::span<const T> parameters, std::size_t devices) const;
 
  private:
   NetworkShape shape_;

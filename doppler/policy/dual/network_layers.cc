@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "doppler/base/error.h"
 #include "doppler/nn/matrix.h"
@@ -11,6 +14,56 @@
 
 namespace doppler::policy {
 namespace {
+
+// SEL's scores are bounded by this. Without a bound imitation diverges, and running sums of
+// exp(score) lose the small scores beside the large. With a much smaller one the order of nodes in
+// deep graphs would be noise, which drowns what PLC could learn.
+constexpr double kLargestScore = 20.0;
+
+// Sets each row of `out` to the mean of the embeddings along the path from that node to next[node]
+// and so on, until next[node] is the node itself. In `order`, a node comes after the next one of
+// its path. `lengths` is scratch.
+template <class T>
+void mean_along(const std::vector<std::uint32_t>& next, const std::vector<std::size_t>& order,
+                const nn::Matrix<T>& in, nn::Matrix<T>& out, std::vector<T>& lengths) {
+  out = in;
+  lengths.assign(next.size(), T(1));
+  for (const std::size_t v : order) {
+    if (next[v] == v) continue;
+    out.row(static_cast<Eigen::Index>(v)) += out.row(next[v]);
+    lengths[v] += lengths[next[v]];
+  }
+  for (std::size_t v = 0; v < next.size(); ++v) {
+    out.row(static_cast<Eigen::Index>(v)) /= lengths[v];
+  }
+}
+
+// Adds the derivatives by the input of mean_along(), given those by its output.
+template <class T>
+void add_gradients_along(const std::vector<std::uint32_t>& next,
+                         const std::vector<std::size_t>& order, nn::Matrix<T> d_out,
+                         nn::Matrix<T>& d_in) {
+  std::vector<T> lengths(next.size(), T(1));
+  for (const std::size_t v : order) {
+    if (next[v] != v) lengths[v] += lengths[next[v]];
+  }
+  for (std::size_t v = 0; v < next.size(); ++v) {
+    d_out.row(static_cast<Eigen::Index>(v)) /= lengths[v];
+  }
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const std::size_t v = order[i];
+    if (next[v] != v) d_out.row(next[v]) += d_out.row(static_cast<Eigen::Index>(v));
+  }
+  d_in += d_out;
+}
+
+std::vector<std::size_t> forward_order(const NodeFeatures& nodes) {
+  std::vector<std::size_t> order;
+  for (const NodeId node : nodes.problem().graph().topological_order()) {
+    order.push_back(node.index());
+  }
+  return order;
+}
 
 using nn::kLane, nn::Lane, nn::load, nn::store;
 
@@ -228,5 +281,56 @@ void ChoiceLayers<T>::add_weight_gradients(std::size_t rows, const T* features, 
 
 template struct ChoiceLayers<float>;
 template struct ChoiceLayers<double>;
+
+template <class T>
+void mean_along_paths(const NodeFeatures& nodes, const nn::Matrix<T>& embeddings,
+                      nn::Matrix<T>& ahead, nn::Matrix<T>& behind) {
+  std::vector<std::size_t> order = forward_order(nodes);
+  std::vector<T> lengths;
+  mean_along(nodes.behind(), order, embeddings, behind, lengths);
+  std::reverse(order.begin(), order.end());
+  mean_along(nodes.ahead(), order, embeddings, ahead, lengths);
+}
+
+template <class T>
+void add_path_gradients(const NodeFeatures& nodes, nn::Matrix<T> d_ahead, nn::Matrix<T> d_behind,
+                        nn::Matrix<T>& d_embeddings) {
+  std::vector<std::size_t> order = forward_order(nodes);
+  add_gradients_along(nodes.behind(), order, std::move(d_behind), d_embeddings);
+  std::reverse(order.begin(), order.end());
+  add_gradients_along(nodes.ahead(), order, std::move(d_ahead), d_embeddings);
+}
+
+template <class T>
+void bound_scores(const nn::Matrix<T>& scores, std::vector<T>& bounded) {
+  bounded.resize(static_cast<std::size_t>(scores.rows()));
+  const T mean = scores.mean();
+  for (std::size_t v = 0; v < bounded.size(); ++v) {
+    const T score = scores(static_cast<Eigen::Index>(v), 0) - mean;
+    bounded[v] = T(kLargestScore) * std::tanh(score / T(kLargestScore));
+  }
+}
+
+template <class T>
+nn::Matrix<T> score_gradients(const std::vector<T>& bounded, const std::vector<T>& d_bounded) {
+  nn::Matrix<T> d_scores(static_cast<Eigen::Index>(bounded.size()), 1);
+  for (std::size_t v = 0; v < bounded.size(); ++v) {
+    const T share = bounded[v] / T(kLargestScore);
+    d_scores(static_cast<Eigen::Index>(v), 0) = d_bounded[v] * (T(1) - share * share);
+  }
+  d_scores.array() -= d_scores.mean();
+  return d_scores;
+}
+
+#define DOPPLER_PATHS_OF(T)                                                                 \
+  template void mean_along_paths(const NodeFeatures&, const nn::Matrix<T>&, nn::Matrix<T>&, \
+                                 nn::Matrix<T>&);                                           \
+  template void add_path_gradients(const NodeFeatures&, nn::Matrix<T>, nn::Matrix<T>,       \
+                                   nn::Matrix<T>&);                                         \
+  template void bound_scores(const nn::Matrix<T>&, std::vector<T>&);                        \
+  template nn::Matrix<T> score_gradients(const std::vector<T>&, const std::vector<T>&);
+DOPPLER_PATHS_OF(float)
+DOPPLER_PATHS_OF(double)
+#undef DOPPLER_PATHS_OF
 
 }  // namespace doppler::policy

@@ -1,5 +1,7 @@
-// What Network is made of besides dense layers: rounds of message passing, the last layers of PLC,
-// and the preferences that SEL and PLC have before they are trained.
+// What networks with a SEL and a PLC are made of besides dense layers: rounds of message passing,
+// means along paths, the bounded scores of SEL, the last layers of PLC, and the preferences that
+// both have before they are trained. Functions and layers are thread safe as long as callers do not
+// share what is written.
 #pragma once
 
 #include <cstddef>
@@ -93,5 +95,24 @@ struct ChoiceLayers {
   void add_weight_gradients(std::size_t rows, const T* features, const T* d_hidden,
                             T* d_weights) const;
 };
+
+// Sets the rows of `ahead` to the means of the embeddings along NodeFeatures::ahead(), from each
+// node to an exit, and those of `behind` likewise along the path from an entry.
+template <class T>
+void mean_along_paths(const NodeFeatures& nodes, const nn::Matrix<T>& embeddings,
+                      nn::Matrix<T>& ahead, nn::Matrix<T>& behind);
+// Adds the derivatives by the embeddings to `d_embeddings`, given those by the two means.
+template <class T>
+void add_path_gradients(const NodeFeatures& nodes, nn::Matrix<T> d_ahead, nn::Matrix<T> d_behind,
+                        nn::Matrix<T>& d_embeddings);
+
+// Centres SEL's scores, one row for each node, on their mean over the graph, and bounds them, so
+// that softmax cannot saturate.
+template <class T>
+void bound_scores(const nn::Matrix<T>& scores, std::vector<T>& bounded);
+// Returns the derivatives by the scores, given the results of bound_scores() and the derivatives by
+// these.
+template <class T>
+nn::Matrix<T> score_gradients(const std::vector<T>& bounded, const std::vector<T>& d_bounded);
 
 }  // namespace doppler::policy

@@ -72,8 +72,15 @@ class NodeFeatures {
   double time_unit() const { return time_unit_; }
   // Returns the sum over the nodes of their mean compute time.
   double total_compute() const { return total_compute_; }
-  // By node: the longest path to an exit in mean costs, with the node itself.
+  // Returns the longest path of the graph in mean costs.
+  double critical_path() const { return critical_; }
+  // By node, in mean costs: its compute time, the transfer times of its inputs and of its outputs,
+  // the longest path to an exit with the node itself, and the longest path from an entry to it.
+  const std::vector<double>& compute() const { return compute_; }
+  const std::vector<double>& traffic_in() const { return traffic_in_; }
+  const std::vector<double>& traffic_out() const { return traffic_out_; }
   const std::vector<double>& b_levels() const { return b_levels_; }
+  const std::vector<double>& t_levels() const { return t_levels_; }
 
  private:
   void find_levels();

@@ -76,6 +76,7 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
   episodes_.resize(std::max(episodes_.size(), count));
   times_.resize(count);
   excess_bytes_.resize(count);
+  times_by_step_.resize(std::max(times_by_step_.size(), count));
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
     Rng rng = Rng::stream(seed, i);
     task.rollout_->sample(thread, i, decoding(i), rng, episodes_[i]);
@@ -84,12 +85,59 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
     scorer.set_samples(seed);
     times_[i] = scorer.score(task.placement_of(episodes_[i]), cost::kInfinity);
     excess_bytes_[i] = std::isfinite(times_[i]) ? 0.0 : scorer.excess_bytes();
+    if (!task.rollout_->first_devices().empty()) time_steps(task, scorer, i);
   });
   for (std::size_t i = 0; task.measure_ && i < count; ++i) {
     times_[i] = task.measure_(task.placement_of(episodes_[i]));
     excess_bytes_[i] = 0.0;
   }
   for (std::size_t i = 0; i < count; ++i) task.offer(episodes_[i], times_[i], excess_bytes_[i]);
+}
+
+void Learner::time_steps(const Task& task, place::Scorer& scorer, std::size_t episode) {
+  const std::span<const DeviceId> first = task.rollout_->first_devices();
+  const policy::Episode& played = episodes_[episode];
+  std::vector<double>& times = times_by_step_[episode];
+  policy::Episode moved{.order = played.order, .device = {first.begin(), first.end()}};
+  times.assign(1, scorer.score(task.placement_of(moved), cost::kInfinity));
+  for (const NodeId node : played.order) {
+    const DeviceId device = played.device[node.index()];
+    const bool stays = moved.device[node.index()] == device;
+    moved.device[node.index()] = device;
+    times.push_back(stays ? times.back() : scorer.score(task.placement_of(moved), cost::kInfinity));
+  }
+}
+
+std::vector<std::vector<double>> Learner::weights_by_step(std::size_t count) const {
+  double longest = 0.0;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (const double time : times_by_step_[i]) {
+      if (std::isfinite(time)) longest = std::max(longest, time);
+    }
+  }
+  // What does not fit counts as worse than the worst that does.
+  constexpr double kMisfit = 1.2;
+  const auto value = [&](double time) { return std::isfinite(time) ? time : kMisfit * longest; };
+  const std::size_t steps = times_by_step_[0].size() - 1;
+  std::vector<std::vector<double>> weights(count, std::vector<double>(steps));
+  double squares = 0.0;
+  for (std::size_t step = 0; step < steps; ++step) {
+    double mean = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+      weights[i][step] = value(times_by_step_[i][step]) - value(times_by_step_[i].back());
+      mean += weights[i][step] / static_cast<double>(count);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      weights[i][step] -= mean;
+      squares += weights[i][step] * weights[i][step];
+    }
+  }
+  const double deviation = std::sqrt(squares / static_cast<double>(count * steps));
+  if (!(deviation > 1e-9 * longest)) return {};
+  for (std::vector<double>& of_episode : weights) {
+    for (double& weight : of_episode) weight /= deviation;
+  }
+  return weights;
 }
 
 std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
@@ -137,16 +185,23 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   const double deviation = std::sqrt(squares / static_cast<double>(count));
 
   // Where all are the same there is nothing to learn from them.
-  const std::size_t played = deviation > 1e-9 * centre ? count : 0;
+  std::size_t played = deviation > 1e-9 * centre ? count : 0;
+  std::vector<std::vector<double>> by_step;
+  if (!task.rollout_->first_devices().empty() && !task.measure_) {
+    by_step = weights_by_step(count);
+    played = by_step.size();
+  }
   std::vector<const policy::Episode*> episodes;
-  std::vector<double> weights;
+  std::vector<policy::EpisodeWeights> weights;
   for (std::size_t i = 0; i < played; ++i) {
     episodes.push_back(&episodes_[i]);
-    weights.push_back((centre - values[i]) / deviation);
+    weights.push_back(
+        {.log_probability = deviation > 0.0 ? (centre - values[i]) / deviation : 0.0});
+    if (!by_step.empty()) weights.back().by_step = by_step[i];
   }
   if (settings_.self_imitation > 0.0 && std::isfinite(task.best_time())) {
     episodes.push_back(&task.best());
-    weights.push_back(settings_.self_imitation * static_cast<double>(count));
+    weights.push_back({.log_probability = settings_.self_imitation * static_cast<double>(count)});
   }
   const BatchReport stepped = step(task, episodes, weights, played, rate);
   report.gradient_length = stepped.gradient_length;
@@ -169,7 +224,8 @@ BatchReport Learner::reinforce_one(Task& task, std::uint64_t seed, double rate,
   mean.episodes += 1.0;
   mean.seconds += (time - mean.seconds) / mean.episodes;
   const policy::Episode* const episode = &episodes_.front();
-  const BatchReport stepped = step(task, {&episode, 1}, {&weight, 1}, 1, rate);
+  const policy::EpisodeWeights weights{.log_probability = weight, .entropy = settings_.entropy};
+  const BatchReport stepped = step(task, {&episode, 1}, {&weights, 1}, 1, rate);
   report.gradient_length = stepped.gradient_length;
   report.log_probability = stepped.log_probability;
   return report;
@@ -179,7 +235,11 @@ BatchReport Learner::learn(Task& task, std::span<const policy::Episode> episodes
                            std::span<const double> weights, double rate) {
   std::vector<const policy::Episode*> played;
   for (const policy::Episode& episode : episodes) played.push_back(&episode);
-  return step(task, played, weights, 0, rate);
+  std::vector<policy::EpisodeWeights> of_episodes;
+  for (const double weight : weights) {
+    of_episodes.push_back({.log_probability = weight, .entropy = settings_.entropy});
+  }
+  return step(task, played, of_episodes, 0, rate);
 }
 
 BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> teacher_episodes,
@@ -188,16 +248,15 @@ BatchReport Learner::imitate(Task& task, std::span<const policy::Episode> teache
 }
 
 BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> episodes,
-                          std::span<const double> weights, std::size_t played, double rate) {
+                          std::span<const policy::EpisodeWeights> weights, std::size_t played,
+                          double rate) {
   BatchReport report;
   if (episodes.empty()) return report;
   const std::size_t count = episodes.size(), nodes = task.nodes().node_count();
   if (played == 0) task.rollout_->prepare(parameters_, *workspace_, count, threads_for(count));
   log_probabilities_.resize(std::max(log_probabilities_.size(), count));
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
-    log_probabilities_[i] = task.rollout_->learn(
-        thread, i, *episodes[i], {.log_probability = weights[i], .entropy = settings_.entropy},
-        i < played);
+    log_probabilities_[i] = task.rollout_->learn(thread, i, *episodes[i], weights[i], i < played);
   });
   gradients_.assign(parameters_.size(), 0.0f);
   task.rollout_->add_gradients(count, gradients_);
@@ -205,7 +264,8 @@ BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> ep
   const auto share = static_cast<float>(1.0 / static_cast<double>(count * nodes));
   for (float& gradient : gradients_) gradient *= share;
   report.gradient_length = nn::clip_length(gradients_, settings_.longest_gradient);
-  adam_.step(parameters_, gradients_, rate);
+  // A step along a gradient that is not finite would ruin the parameters.
+  if (std::isfinite(report.gradient_length)) adam_.step(parameters_, gradients_, rate);
   for (std::size_t i = 0; i < count; ++i) {
     report.log_probability.sel += log_probabilities_[i].sel / static_cast<double>(count);
     report.log_probability.plc += log_probabilities_[i].plc / static_cast<double>(count);

@@ -103,8 +103,9 @@ struct LearnerSettings {
 struct BatchReport {
   // The mean and the smallest time of the episodes that fitted; infinite if none did.
   double mean = 0.0, best = 0.0;
-  std::size_t misfits = 0;                      // episodes that did not fit into memory
-  double gradient_length = 0.0;                 // before it was scaled down
+  std::size_t misfits = 0;  // episodes that did not fit into memory
+  // Of the gradient before it was scaled down. If it is not finite, no step was made.
+  double gradient_length = 0.0;
   policy::LogProbability log_probability = {};  // mean over the batch
 };
 
@@ -141,10 +142,17 @@ class Learner {
   // Plays `count` episodes; decoding(i) says how choices of episode i are made.
   template <class DecodingOf>
   void play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding);
+  // Fills times_by_step_ for an episode that was played.
+  void time_steps(const Task& task, place::Scorer& scorer, std::size_t episode);
+  // Returns the weights of each step of the played episodes: by how much the time improves from
+  // there on, against the mean over the batch, in units of the standard deviation. Empty if all are
+  // the same.
+  std::vector<std::vector<double>> weights_by_step(std::size_t count) const;
   // Makes one step along the gradient of the sum of weights times log probabilities. The first
   // `played` of the episodes are those that were played last.
   BatchReport step(Task& task, std::span<const policy::Episode* const> episodes,
-                   std::span<const double> weights, std::size_t played, double rate);
+                   std::span<const policy::EpisodeWeights> weights, std::size_t played,
+                   double rate);
   std::size_t threads_for(std::size_t count) const;
   // Calls body(thread, i) for every episode of a batch.
   template <class Body>
@@ -158,6 +166,9 @@ class Learner {
   // The following are indexed by episode of the batch.
   std::vector<policy::Episode> episodes_;
   std::vector<double> times_, excess_bytes_;
+  // For models whose episodes improve a placement, the time before each step and after the last;
+  // infinite if the placement does not fit into memory.
+  std::vector<std::vector<double>> times_by_step_;
   std::vector<policy::LogProbability> log_probabilities_;
 };
 

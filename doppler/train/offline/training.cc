@@ -15,14 +15,10 @@ namespace {
 // Streams of random numbers of one seed.
 constexpr std::uint64_t kStartStream = 1, kOrderStream = 2, kBatchStream = 3, kTeacherStream = 4;
 
-// Episodes that a teacher gives for one problem, with seeds of their own; fewer where it searches,
-// which takes time and makes each of them good.
+// Episodes that a teacher gives for one problem, with seeds of their own: a batch, and at least
+// this many. If the teacher searches, which takes time and makes each of them good, they are fewer.
 constexpr std::size_t kTeacherEpisodes = 8, kSearchedTeacherEpisodes = 3;
 constexpr std::uint64_t kTeacherEvaluations = 2000;
-
-bool is_finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); });
-}
 
 std::vector<float> start_values(const policy::Model& model, std::vector<float> given,
                                 std::uint64_t seed) {
@@ -42,9 +38,12 @@ TrainingPlan completed(TrainingPlan plan,
   if (problems.empty()) throw ParameterError("there is nothing to train on");
   using policy::Architecture;
   if (plan.learner.entropy != 0.0 && plan.architecture != Architecture::kDual &&
-      plan.architecture != Architecture::kSelOnly && plan.architecture != Architecture::kPlcOnly) {
-    throw ParameterError("entropy, and so the paper's recipe, is for the model dual and its parts");
+      plan.architecture != Architecture::kSelOnly && plan.architecture != Architecture::kPlcOnly &&
+      plan.architecture != Architecture::kPublished) {
+    throw ParameterError(
+        "entropy, and so the paper's recipe, is for the models published, dual and its parts");
   }
+  if (plan.architecture == Architecture::kPublished) plan.shape.prior = policy::Prior::kNone;
   if (policy::needs_device_count(plan.architecture)) {
     plan.shape.prior = policy::Prior::kNone;  // these have no use for one
     if (plan.shape.devices == 0) plan.shape.devices = problems.front()->device_count();
@@ -90,13 +89,15 @@ std::uint64_t TrainingPlan::hash() const {
   hasher.add(learner.recipe);
   hasher.add(learner.entropy);
   hasher.add(exploration);
+  if (measured) hasher.add(measured);
   return hasher.value();
 }
 
 // As published: hidden 128, 6 rounds, 2000 episodes of imitation at 1e-3, then one episode an
 // update at 1e-4 to 1e-7, a fifth of choices at random to begin with, entropy 1e-2.
 TrainingPlan TrainingPlan::of_paper() {
-  TrainingPlan plan{.shape = {.width = 128, .rounds = 6, .prior = policy::Prior::kNone},
+  TrainingPlan plan{.architecture = policy::Architecture::kPublished,
+                    .shape = {.width = 128, .rounds = 6, .prior = policy::Prior::kNone},
                     .imitation_episodes = 2000};
   plan.learner = {.recipe = Recipe::kPaper, .batch = 1, .entropy = 1e-2, .self_imitation = 0.0};
   plan.imitation_rates = {1e-3, 1e-3};
@@ -119,12 +120,28 @@ Training::Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Pr
         std::make_unique<Task>(std::move(problem), *model_, plan_.objective, plan_.priorities));
     domain_.include(tasks_.back()->nodes());
   }
-  if (plan_.imitation_episodes > 0) teachers_.find(plan_.teacher);
-  const auto updates = [&](std::uint64_t episodes) {
-    return (episodes + plan_.learner.batch - 1) / plan_.learner.batch;
+  if (plan_.imitation_episodes > 0) {
+    teacher_episodes_count_ = teachers_.find(plan_.teacher).uses_budget()
+                                  ? kSearchedTeacherEpisodes
+                                  : std::max(kTeacherEpisodes, plan_.learner.batch);
+    imitation_batch_ = std::min(plan_.learner.batch, teacher_episodes_count_);
+  }
+  const auto updates = [](std::uint64_t episodes, std::uint64_t batch) {
+    return (episodes + batch - 1) / batch;
   };
-  imitation_updates_ = updates(plan_.imitation_episodes);
-  simulation_updates_ = updates(plan_.episodes);
+  imitation_updates_ = updates(plan_.imitation_episodes, imitation_batch_);
+  simulation_updates_ = updates(plan_.episodes, plan_.learner.batch);
+}
+
+void Training::measure_with(std::size_t task,
+                            std::function<double(const schedule::Placement&)> measure) {
+  DOPPLER_CHECK(plan_.measured);
+  tasks_[task]->measure_with(std::move(measure));
+}
+
+std::uint64_t Training::episodes_after(std::uint64_t updates) const {
+  const std::uint64_t imitated = std::min(updates, imitation_updates_);
+  return imitated * imitation_batch_ + (updates - imitated) * plan_.learner.batch;
 }
 
 // Every problem once before any comes again, in an order of its own each time.
@@ -141,8 +158,7 @@ const std::vector<policy::Episode>& Training::teacher_episodes_for(std::size_t t
   std::vector<policy::Episode>& episodes = teacher_episodes_[task].emplace();
   const cost::Problem& problem = tasks_[task]->problem();
   const place::Placer& teacher = teachers_.find(plan_.teacher);
-  const std::size_t count = teacher.uses_budget() ? kSearchedTeacherEpisodes : kTeacherEpisodes;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < teacher_episodes_count_; ++i) {
     try {
       const place::PlaceResult placed =
           teacher.place(problem, {.seed = mix64(plan_.seed ^ mix64(kTeacherStream + i)),
@@ -164,18 +180,19 @@ UpdateReport Training::update() {
   const std::uint64_t total = imitating ? imitation_updates_ : simulation_updates_;
   const double progress = static_cast<double>(number) / static_cast<double>(total);
   UpdateReport report{.update = updates_ + 1,
-                      .episodes = (updates_ + 1) * plan_.learner.batch,
-                      .stage = imitating ? Stage::kImitation : Stage::kSimulation,
+                      .episodes = episodes_after(updates_ + 1),
+                      .batch_episodes = episodes_after(updates_ + 1) - episodes(),
+                      .stage = imitating        ? Stage::kImitation
+                               : plan_.measured ? Stage::kReal
+                                                : Stage::kSimulation,
                       .task = task_of(updates_),
                       .rate = (imitating ? plan_.imitation_rates : plan_.rates).at(progress) *
                               watch_.rate_factor()};
   Task& task = *tasks_[report.task];
-  std::vector<float> before(learner_.parameters().begin(), learner_.parameters().end());
-  nn::AdamState optimiser = learner_.optimiser();
   const std::uint64_t seed = mix64(plan_.seed ^ mix64(kBatchStream + (updates_ << 8)));
   if (imitating) {
     const std::span<const policy::Episode> episodes = teacher_episodes_for(report.task);
-    const std::size_t count = std::min(plan_.learner.batch, episodes.size());
+    const std::size_t count = std::min<std::size_t>(imitation_batch_, episodes.size());
     if (count > 0) {
       report.batch = learner_.imitate(
           task, episodes.subspan(updates_ % (episodes.size() / count) * count, count), report.rate);
@@ -186,8 +203,7 @@ UpdateReport Training::update() {
   } else {
     report.batch = learner_.reinforce(task, seed, report.rate);
   }
-  if (!is_finite(learner_.parameters()) || !std::isfinite(report.batch.gradient_length)) {
-    learner_.restore(std::move(before), std::move(optimiser));
+  if (!std::isfinite(report.batch.gradient_length)) {
     report.rolled_back = true;
   } else if (!imitating && plan_.learner.recipe != Recipe::kPaper &&
              std::isfinite(report.batch.mean)) {

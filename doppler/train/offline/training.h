@@ -1,9 +1,11 @@
-// A training of stages I and II from start to end: which stage, which learning rate and which
-// problem is next. Its state can be saved after any update and restored later; what follows then
-// gives the same bits as if the training had never been interrupted.
+// A training of stages I and II, or of stage III as published, from start to end: which stage,
+// which learning rate and which problem is next. Its state can be saved after any update and
+// restored later; what follows then gives the same bits as if the training had never been
+// interrupted.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +43,9 @@ struct TrainingPlan {
   // The share of random choices at the beginning of stage II, which falls to 0 at its end. Only for
   // Recipe::kPaper.
   double exploration = 0.0;
+  // Makes stage II stage III as published: its episodes run on an engine, see
+  // Training::measure_with().
+  bool measured = false;
 
   // Returns what the paper used: its networks, stages and rates.
   static TrainingPlan of_paper();
@@ -57,8 +62,9 @@ std::string_view stage_name(Stage stage);
 
 // What one update did.
 struct UpdateReport {
-  std::uint64_t update = 0;    // counted from 1
-  std::uint64_t episodes = 0;  // in all updates so far
+  std::uint64_t update = 0;          // counted from 1
+  std::uint64_t episodes = 0;        // in all updates so far
+  std::uint64_t batch_episodes = 0;  // in this update
   Stage stage = Stage::kSimulation;
   std::size_t task = 0;  // index of the problem
   double rate = 0.0;     // of learning
@@ -91,10 +97,18 @@ class Training {
   Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Problem>> problems,
            const place::Registry& teachers, std::vector<float> start = {});
 
+  // Takes the time of each episode of a problem from `measure`, which is called once for each and
+  // returns infinity for a placement that did not run. REQUIRES: the plan is of a measured
+  // training.
+  void measure_with(std::size_t task, std::function<double(const schedule::Placement&)> measure);
+
   bool done() const { return updates_ == total_updates(); }
   std::uint64_t updates() const { return updates_; }
   std::uint64_t total_updates() const { return imitation_updates_ + simulation_updates_; }
-  std::uint64_t total_episodes() const { return total_updates() * plan_.learner.batch; }
+  // Returns the number of episodes of all updates so far, and of the whole training. What a teacher
+  // did counts as an episode of stage I.
+  std::uint64_t episodes() const { return episodes_after(updates_); }
+  std::uint64_t total_episodes() const { return episodes_after(total_updates()); }
   // Learns from one batch of episodes. REQUIRES: !done().
   UpdateReport update();
 
@@ -108,6 +122,7 @@ class Training {
   const Task& task(std::size_t i) const { return *tasks_[i]; }
 
  private:
+  std::uint64_t episodes_after(std::uint64_t updates) const;
   std::size_t task_of(std::uint64_t update) const;
   const std::vector<policy::Episode>& teacher_episodes_for(std::size_t task);
   std::uint64_t problems_hash() const;
@@ -122,6 +137,8 @@ class Training {
   Learner learner_;
   DivergenceWatch watch_;
   policy::Domain domain_;
+  std::size_t teacher_episodes_count_ = 0;  // that the teacher gives for one problem
+  std::uint64_t imitation_batch_ = 1;       // of them in one update
   std::uint64_t imitation_updates_ = 0, simulation_updates_ = 0;
   std::uint64_t updates_ = 0, rollbacks_ = 0;
 };

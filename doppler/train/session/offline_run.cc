@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -22,6 +23,10 @@ namespace fs = std::filesystem;
 constexpr const char* kMetricsHeader =
     "update,episodes,stage,task,rate,mean,best,best_so_far,misfits,gradient,log_sel,log_plc,"
     "rolled_back,seconds\n";
+
+// Between two checkpoints there are at least this many times as many seconds of training as saving
+// takes: the largest networks make files of a hundred megabytes.
+constexpr double kLeastWorkPerSaving = 10.0;
 
 std::string checkpoint_of(const std::string& path) {
   return path + "/checkpoint.json";
@@ -125,19 +130,22 @@ OfflineRun::OfflineRun(Training training, RunFolder folder, std::uint64_t seed, 
   } else {
     save();
   }
+  episodes_before_ = training_.episodes();
 }
 
 void OfflineRun::go(const StopToken& stop, const std::function<void(const UpdateReport&)>& report) {
   const Clock::time_point begin = Clock::now();
   Clock::time_point saved = begin;
+  double saving_seconds = 0.0;  // of the last time
   while (!training_.done() && !stop.stop_requested()) {
     const UpdateReport update = training_.update();
     rollbacks_ += update.rolled_back;
-    ++updates_here_;
     folder_.add(update, seconds_since(begin));
     report(update);
-    if (seconds_since(saved) > kCheckpointSeconds) {
+    if (seconds_since(saved) > std::max(kCheckpointSeconds, kLeastWorkPerSaving * saving_seconds)) {
+      const Clock::time_point saving = Clock::now();
       save();
+      saving_seconds = seconds_since(saving);
       saved = Clock::now();
     }
   }

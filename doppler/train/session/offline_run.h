@@ -1,4 +1,4 @@
-// A training of stages I and II with its folder.
+// A training of stages I and II, or of stage III as published, with its folder.
 #pragma once
 
 #include <cstdint>
@@ -66,6 +66,10 @@ class OfflineRun {
   // settings or problems.
   OfflineRun(Training training, RunFolder folder, std::uint64_t seed, bool resume);
 
+  // See Training::measure_with().
+  void measure_with(std::size_t task, std::function<double(const schedule::Placement&)> measure) {
+    training_.measure_with(task, std::move(measure));
+  }
   // Trains to the end, or until `stop` asks to stop. Saves a checkpoint every few seconds and in
   // the end. Calls `report` after every update.
   void go(const StopToken& stop, const std::function<void(const UpdateReport&)>& report);
@@ -73,9 +77,9 @@ class OfflineRun {
   const Training& training() const { return training_; }
   const RunFolder& folder() const { return folder_; }
   std::uint64_t seed() const { return seed_; }
-  // Returns the number of updates since this object was made.
-  std::uint64_t updates_here() const { return updates_here_; }
-  // Returns how many of these updates were undone or led back to an earlier state.
+  // Returns the number of episodes since this object was made.
+  std::uint64_t episodes_here() const { return training_.episodes() - episodes_before_; }
+  // Returns how many updates were undone or led back to an earlier state since then.
   std::uint64_t rollbacks() const { return rollbacks_; }
   // Returns the geometric mean of the tasks' best times, in the problems' units of time; infinite
   // if a task has no episode that fits into memory.
@@ -87,7 +91,7 @@ class OfflineRun {
   Training training_;
   RunFolder folder_;
   std::uint64_t seed_;
-  std::uint64_t updates_here_ = 0, rollbacks_ = 0;
+  std::uint64_t episodes_before_ = 0, rollbacks_ = 0;
 };
 
 }  // namespace doppler::train

@@ -45,14 +45,6 @@ bool path_exists(const std::string& path) {
   return fs::exists(path, error);
 }
 
-void write_placement_file(const std::string& path, const schedule::Placement& placement,
-                          const char* method, const TrainingProblem& problem, std::uint64_t seed) {
-  schedule::PlacementFile file{.origin = problem.origin, .placement = placement};
-  file.origin.method = method;
-  file.origin.seed = seed;
-  write_file(path, schedule::write_placement_json(*problem.problem, file));
-}
-
 // Returns the "format" of a JSON object; empty if it has none. Throws InputError for what is no
 // JSON before that key.
 std::string format_of(const std::string& file, std::string_view text) {
@@ -145,15 +137,15 @@ bool recalibrate(const SessionSettings& settings, const OnlineLearner& learner,
   const Clock::time_point begin = Clock::now();
   run.go(settings.stop, [&](const UpdateReport& report) {
     if (!settings.progress) return;
-    const std::uint64_t here = run.updates_here() * plan.learner.batch;
-    settings.progress({.stage = report.stage,
-                       .recalibrating = true,
-                       .seed = plan.seed,
-                       .done = report.episodes,
-                       .total = run.training().total_episodes(),
-                       .per_second = static_cast<double>(here) / seconds_since(begin),
-                       .mean_time = report.batch.mean,
-                       .best_time = report.best_time});
+    settings.progress(
+        {.stage = report.stage,
+         .recalibrating = true,
+         .seed = plan.seed,
+         .done = report.episodes,
+         .total = run.training().total_episodes(),
+         .per_second = static_cast<double>(run.episodes_here()) / seconds_since(begin),
+         .mean_time = report.batch.mean,
+         .best_time = report.best_time});
   });
   if (!run.training().done()) return false;
   write_file(folder.policy_path(), read_file(run.folder().policy_path()));
@@ -161,6 +153,14 @@ bool recalibrate(const SessionSettings& settings, const OnlineLearner& learner,
 }
 
 }  // namespace
+
+void write_placement_file(const std::string& path, const schedule::Placement& placement,
+                          const char* method, const TrainingProblem& problem, std::uint64_t seed) {
+  schedule::PlacementFile file{.origin = problem.origin, .placement = placement};
+  file.origin.method = method;
+  file.origin.seed = seed;
+  write_file(path, schedule::write_placement_json(*problem.problem, file));
+}
 
 std::string write_service_rows(std::span<const ServiceRow> rows) {
   std::string text = "run,exploratory,time,promotions\n";

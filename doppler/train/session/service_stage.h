@@ -79,6 +79,10 @@ class ServiceFolder {
   std::vector<ServiceRow> rows_;
 };
 
+// Writes a placement of the problem that `method` found. Throws SystemError.
+void write_placement_file(const std::string& path, const schedule::Placement& placement,
+                          const char* method, const TrainingProblem& problem, std::uint64_t seed);
+
 // What a service begins with.
 struct ServiceStart {
   schedule::Placement placement;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -15,6 +16,7 @@
 #include "doppler/base/json_writer.h"
 #include "doppler/base/parallel.h"
 #include "doppler/place/registry.h"
+#include "doppler/schedule/measurer.h"
 #include "doppler/train/session/offline_run.h"
 #include "doppler/train/session/service_stage.h"
 
@@ -27,6 +29,11 @@ using OfflineRuns = std::vector<std::unique_ptr<OfflineRun>>;
 bool has_offline_stage(const SessionSettings& settings) {
   return settings.stages.contains(Stage::kImitation) ||
          settings.stages.contains(Stage::kSimulation);
+}
+
+// Whether stage III is that of the paper.
+bool as_published(const SessionSettings& settings) {
+  return settings.plan.learner.recipe == Recipe::kPaper;
 }
 
 void check_session(const std::vector<TrainingProblem>& problems, const SessionSettings& settings) {
@@ -48,6 +55,9 @@ void check_session(const std::vector<TrainingProblem>& problems, const SessionSe
   if (!settings.stages.contains(Stage::kReal)) return;
   if (problems.size() != 1) throw ParameterError("stage real serves one graph on one machine");
   if (settings.seeds > 1) throw ParameterError("stage real has one seed");
+  if (settings.service.recalibrate && as_published(settings)) {
+    throw ParameterError("recalibrating is not part of the paper's stage real");
+  }
   if (settings.service.recalibrate && !settings.service.learner.policy) {
     throw ParameterError("recalibrating trains the policy, which must be among the candidates");
   }
@@ -129,16 +139,15 @@ OfflineRuns prepare_runs(const std::vector<TrainingProblem>& problems,
 
 // Runs all of them side by side, as far as there are threads.
 void train_all(const OfflineRuns& runs, const SessionSettings& settings, Clock::time_point begin) {
-  const std::uint64_t batch = settings.plan.learner.batch;
   std::uint64_t total = 0, before = 0;
   for (const auto& run : runs) {
     total += run->training().total_episodes();
-    before += run->training().updates() * batch;
+    before += run->training().episodes();
   }
   std::atomic<std::uint64_t> played = 0;  // in this session, over all seeds
   parallel_for(runs.size(), settings.plan.learner.threads, [&](std::size_t i) {
     runs[i]->go(settings.stop, [&](const UpdateReport& report) {
-      const std::uint64_t here = played += batch;
+      const std::uint64_t here = played += report.batch_episodes;
       if (!settings.progress) return;
       settings.progress({.stage = report.stage,
                          .seed = runs[i]->seed(),
@@ -151,7 +160,7 @@ void train_all(const OfflineRuns& runs, const SessionSettings& settings, Clock::
   });
 }
 
-OfflineResult offline_result(const OfflineRuns& runs, std::size_t batch) {
+OfflineResult offline_result(const OfflineRuns& runs) {
   OfflineResult result{.seeds = {}, .complete = true};
   for (const auto& run : runs) {
     const Training& training = run->training();
@@ -159,11 +168,11 @@ OfflineResult offline_result(const OfflineRuns& runs, std::size_t batch) {
     seed.seed = run->seed();
     seed.folder = run->folder().path();
     seed.updates = training.updates();
-    seed.episodes = training.updates() * batch;
+    seed.episodes = training.episodes();
     for (std::size_t i = 0; i < training.task_count(); ++i) {
       seed.best_times.push_back(training.task(i).best_time());
     }
-    result.episodes_played += run->updates_here() * batch;
+    result.episodes_played += run->episodes_here();
     result.rollbacks += run->rollbacks();
     result.complete = result.complete && training.done();
   }
@@ -171,6 +180,58 @@ OfflineResult offline_result(const OfflineRuns& runs, std::size_t batch) {
     return a->mean_best() < b->mean_best();
   });
   result.best = static_cast<std::size_t>(best - runs.begin());
+  return result;
+}
+
+// Stage III as published. It begins with the policy of the stages before it, with the one that the
+// settings name, or with random parameters.
+OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings& settings) {
+  TrainingPlan plan = settings.plan;
+  plan.measured = true;
+  plan.imitation_episodes = 0;
+  plan.episodes = settings.service.runs;
+  std::vector<float> start;
+  const std::string before = has_offline_stage(settings) ? settings.folder : settings.start;
+  if (!before.empty()) {
+    policy::Policy policy = read_start_policy(before);
+    plan.architecture = policy.architecture;
+    plan.shape = policy.shape;
+    plan.priorities = settings.priorities.value_or(policy.priorities);
+    start = std::move(policy.parameters);
+  }
+  const std::string path = settings.folder + "/real";
+  const bool resume = settings.resume && RunFolder::exists(path);
+  const place::Registry teachers = place::methods_with({});
+  Training training(plan, {problem.problem}, teachers, start);
+  OfflineRuns runs;
+  runs.push_back(std::make_unique<OfflineRun>(
+      std::move(training), resume ? RunFolder::open(path) : RunFolder::create(path), plan.seed,
+      resume));
+  OfflineRun& run = *runs.front();
+  run.folder().write_configuration(configuration_json(settings.names, plan));
+  std::unique_ptr<schedule::Measurer> machine;
+  std::uint64_t number = run.training().episodes();
+  run.measure_with(0, [&](const schedule::Placement& placement) {
+    // Where the machine needs to know a typical placement, that is the first.
+    if (!machine) {
+      machine = exec::make_machine(problem.problem, placement, settings.service.machine);
+    }
+    try {
+      return machine->measure(placement, number++).makespan;
+    } catch (const InfeasibleError&) {
+      return cost::kInfinity;
+    }
+  });
+  const Clock::time_point begin = Clock::now();
+  train_all(runs, settings, begin);
+  OfflineResult result = offline_result(runs);
+  write_file(settings.folder + "/policy.json", read_file(run.folder().policy_path()));
+  const Task& task = run.training().task(0);
+  if (std::isfinite(task.best_time())) {
+    write_placement_file(settings.folder + "/placement.json", task.placement(), "published",
+                         problem, plan.seed);
+  }
+  result.seconds = seconds_since(begin);
   return result;
 }
 
@@ -190,12 +251,12 @@ OfflineResult run_offline(const std::vector<TrainingProblem>& problems, SessionS
   const OfflineRuns runs = prepare_runs(problems, settings, start, teachers);
   const Clock::time_point begin = Clock::now();
   train_all(runs, settings, begin);
-  OfflineResult result = offline_result(runs, settings.plan.learner.batch);
+  OfflineResult result = offline_result(runs);
   const OfflineRun& best = *runs[result.best];
   if (runs.size() > 1) {
     write_file(settings.folder + "/policy.json", read_file(best.folder().policy_path()));
   }
-  if (settings.stages.contains(Stage::kReal) && result.complete) {
+  if (settings.stages.contains(Stage::kReal) && result.complete && !as_published(settings)) {
     next = start_from(*problems.front().problem, best.training(), settings.plan.seed);
   }
   result.seconds = seconds_since(begin);
@@ -219,7 +280,7 @@ SessionResult run_session(const std::vector<TrainingProblem>& problems,
     result.offline = run_offline(problems, settings, start);
     result.policy_path = settings.folder + "/policy.json";
     result.complete = result.offline->complete && !real;
-  } else {
+  } else if (!as_published(settings)) {
     start = read_service_start(*problems.front().problem, settings);
   }
   if (start) {
@@ -227,6 +288,11 @@ SessionResult run_session(const std::vector<TrainingProblem>& problems,
     result.policy_path =
         settings.service.learner.policy ? settings.folder + "/policy.json" : std::string();
     result.complete = result.service->complete;
+  }
+  if (real && as_published(settings) && (!result.offline || result.offline->complete)) {
+    result.measured = run_measured(problems.front(), settings);
+    result.policy_path = settings.folder + "/policy.json";
+    result.complete = result.measured->complete;
   }
   return result;
 }

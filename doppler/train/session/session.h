@@ -46,7 +46,9 @@ struct ProblemNames {
   std::string list = {};  // a file that lists graphs and devices; empty if there is none
 };
 
-// Stage III: the graph is served by an engine, which learns from its runs.
+// Stage III: the graph is served by an engine, which learns from its runs. With the paper's recipe
+// it is REINFORCE as published: every run tries what the policy likes best at the moment, or
+// something random, and only machine and runs of these settings count.
 struct ServiceSettings {
   exec::MachineSettings machine = {};  // its seed is the plan's
   OnlineSettings learner = {};         // its seed is the plan's
@@ -130,8 +132,10 @@ struct ServiceResult {
 
 struct SessionResult {
   std::optional<OfflineResult> offline = std::nullopt;  // present if stage I or II was asked for
-  // Present if stage III was asked for and the stages before it were complete.
+  // Present if stage III was asked for and the stages before it were complete: the first, or with
+  // the paper's recipe the second, whose episodes are runs and whose times were measured.
   std::optional<ServiceResult> service = std::nullopt;
+  std::optional<OfflineResult> measured = std::nullopt;
   std::string policy_path = {};  // of the trained policy; empty if stage III had none
   bool complete = false;         // whether all stages came to their end
 };

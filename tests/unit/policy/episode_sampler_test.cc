@@ -25,12 +25,12 @@ std::vector<double> random_parameters(const Network& network, std::uint64_t seed
 Episode sampled_episode(const Network& network, const NodeFeatures& nodes,
                         const std::vector<double>& parameters, std::uint64_t seed,
                         DualDesign design = {}) {
-  Encoded<double> encoded;
+  NetworkEncoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
-  EpisodeSampler<double> sampler(network, nodes, design);
+  EpisodeSampler<double> sampler(nodes, PartialPlacement(nodes, network.shape().without), design);
   Rng rng(seed);
   Episode episode;
-  sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode);
+  sampler.sample(encoded, SamplingSettings::kSample, rng, episode);
   return episode;
 }
 
@@ -50,14 +50,13 @@ TEST(EpisodeSampler, GradientsAreThoseOfFiniteDifferences) {
     std::vector<double> parameters = random_parameters(network, seed);
     const Episode episode = sampled_episode(network, nodes, parameters, seed, design);
     const LossWeights weights{.sel = 0.7, .plc = -1.3, .entropy = seed % 5 == 0 ? 0.9 : 0.0};
-    EpisodeSampler<double> sampler(network, nodes, design);
+    EpisodeSampler<double> sampler(nodes, PartialPlacement(nodes, network.shape().without), design);
     const auto loss = [&](std::vector<double>* gradients) {
-      Encoded<double> encoded;
+      NetworkEncoded<double> encoded;
       network.encode<double>(parameters, nodes, encoded);
       EpisodeGradients<double> d_episode;
       d_episode.clear(nodes.node_count(), network.shape().width);
-      const LogProbability log =
-          sampler.learn(parameters, encoded, episode, weights, nullptr, d_episode);
+      const LogProbability log = sampler.learn(encoded, episode, weights, nullptr, d_episode);
       if (gradients) {
         network.add_gradients<double>(parameters, nodes, encoded, d_episode, *gradients);
       }
@@ -76,18 +75,18 @@ TEST(EpisodeSampler, LearnsTheSameFromRecordsAsFromEpisodes) {
     const NodeFeatures nodes(*problem);
     const Network network({.width = 8, .rounds = 1});
     const std::vector<double> parameters = random_parameters(network, seed);
-    Encoded<double> encoded;
+    NetworkEncoded<double> encoded;
     network.encode<double>(parameters, nodes, encoded);
-    EpisodeSampler<double> sampler(network, nodes);
+    EpisodeSampler<double> sampler(nodes, PartialPlacement(nodes));
     Rng rng(seed);
     Episode episode;
     ChoiceRecord<double> record;
-    sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode, &record);
+    sampler.sample(encoded, SamplingSettings::kSample, rng, episode, &record);
     EpisodeGradients<double> from_record, from_episode;
     from_record.clear(nodes.node_count(), 8);
     from_episode.clear(nodes.node_count(), 8);
-    const LogProbability a = sampler.learn(parameters, encoded, episode, {}, &record, from_record);
-    const LogProbability b = sampler.learn(parameters, encoded, episode, {}, nullptr, from_episode);
+    const LogProbability a = sampler.learn(encoded, episode, {}, &record, from_record);
+    const LogProbability b = sampler.learn(encoded, episode, {}, nullptr, from_episode);
     EXPECT_EQ(a.sel, b.sel);
     EXPECT_NEAR(a.plc, b.plc, 1e-9 * std::abs(a.plc));
     EXPECT_EQ(from_record.scores, from_episode.scores);
@@ -131,14 +130,13 @@ TEST(EpisodeSampler, FollowsTheCriticalPathWhereItIsTold) {
   for (const DecisionMaker node_choice : {kLearned, kCriticalPath}) {
     const DualDesign design{.node_choice = node_choice,
                             .device_choice = node_choice == kLearned ? kCriticalPath : kLearned};
-    Encoded<double> encoded;
+    NetworkEncoded<double> encoded;
     network.encode<double>(parameters, nodes, encoded);
-    EpisodeSampler<double> sampler(network, nodes, design);
+    EpisodeSampler<double> sampler(nodes, PartialPlacement(nodes, network.shape().without), design);
     EpisodeGradients<double> gradients;
     gradients.clear(nodes.node_count(), 4);
-    const LogProbability log =
-        sampler.learn(parameters, encoded, sampled_episode(network, nodes, parameters, 1, design),
-                      {}, nullptr, gradients);
+    const LogProbability log = sampler.learn(
+        encoded, sampled_episode(network, nodes, parameters, 1, design), {}, nullptr, gradients);
     EXPECT_EQ(log.sel < 0.0, node_choice == kLearned);
     EXPECT_EQ(log.plc < 0.0, node_choice == kCriticalPath);
   }
@@ -152,17 +150,17 @@ TEST(EpisodeSampler, PicksNodesInProportionToTheirScores) {
   const NodeFeatures nodes(*problem);
   const Network network({.width = 4, .rounds = 0});
   const std::vector<double> parameters = random_parameters(network, 1);
-  Encoded<double> encoded;
+  NetworkEncoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
   encoded.scores = {0.0, 1.0, -0.5};
   for (std::size_t v = 0; v < 3; ++v) encoded.rates[v] = std::exp(encoded.scores[v]);
-  EpisodeSampler<double> sampler(network, nodes);
+  EpisodeSampler<double> sampler(nodes, PartialPlacement(nodes));
   Rng rng(5);
   std::map<std::vector<NodeId>, int> seen;
   constexpr int kEpisodes = 60'000;
   Episode episode;
   for (int i = 0; i < kEpisodes; ++i) {
-    sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode);
+    sampler.sample(encoded, SamplingSettings::kSample, rng, episode);
     ++seen[episode.order];
   }
   ASSERT_EQ(seen.size(), 6u);
@@ -189,21 +187,20 @@ TEST(EpisodeSampler, CopesWithScoresFarApart) {
   const NodeFeatures nodes(*problem);
   const Network network({.width = 4, .rounds = 0});
   const std::vector<double> parameters = random_parameters(network, 1);
-  Encoded<double> encoded;
+  NetworkEncoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
   encoded.scores = {-19.0, 18.0, 19.0, -18.0};
   for (std::size_t v = 0; v < 4; ++v) encoded.rates[v] = std::exp(encoded.scores[v]);
-  EpisodeSampler<double> sampler(network, nodes);
+  EpisodeSampler<double> sampler(nodes, PartialPlacement(nodes));
   Episode episode;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Rng rng(seed);
-    sampler.sample(parameters, encoded, {.node_temperature = 0.05, .device_temperature = 0.05}, rng,
-                   episode);
+    sampler.sample(encoded, {.node_temperature = 0.05, .device_temperature = 0.05}, rng, episode);
     EXPECT_THAT(episode.order, testing::ElementsAre(NodeId(0), NodeId(2), NodeId(1), NodeId(3)));
   }
   EpisodeGradients<double> gradients;
   gradients.clear(nodes.node_count(), network.shape().width);
-  sampler.learn(parameters, encoded, episode, {.sel = 1.0, .plc = 0.0}, nullptr, gradients);
+  sampler.learn(encoded, episode, {.sel = 1.0, .plc = 0.0}, nullptr, gradients);
   // faster was picked with chance 1 / (1 + 1 / e), all others for certain.
   const double missed = 1.0 / (1.0 + std::exp(1.0));
   const std::vector<double> expected = {0.0, missed, -missed, 0.0};

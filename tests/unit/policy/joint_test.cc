@@ -21,17 +21,17 @@ TEST(JointSampler, GradientsAreThoseOfFiniteDifferences) {
     const Network network({.width = 4, .rounds = seed % 3});
     std::vector<double> parameters = test::random_parameters(network.parameters(), seed);
     JointSampler<double> sampler(network, nodes);
-    Encoded<double> encoded;
+    NetworkEncoded<double> encoded;
     network.encode<double>(parameters, nodes, encoded);
     Rng rng(seed);
     Episode episode;
-    sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode);
+    sampler.sample(encoded, SamplingSettings::kSample, rng, episode);
     test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
       network.encode<double>(parameters, nodes, encoded);
       EpisodeGradients<double> d_episode;
       d_episode.clear(nodes.node_count(), network.shape().width);
       const double weight = seed % 2 ? 0.7 : -1.3;
-      const double log = sampler.learn(parameters, encoded, episode, weight, d_episode);
+      const double log = sampler.learn(encoded, episode, weight, d_episode);
       if (gradients) {
         network.add_gradients<double>(parameters, nodes, encoded, d_episode, *gradients);
       }
@@ -48,7 +48,7 @@ TEST(JointSampler, SamplesEpisodesAsOftenAsItSays) {
   const NodeFeatures nodes(*problem);
   const Network network({.width = 4, .rounds = 1});
   const std::vector<double> parameters = test::random_parameters(network.parameters(), 3);
-  Encoded<double> encoded;
+  NetworkEncoded<double> encoded;
   network.encode<double>(parameters, nodes, encoded);
   JointSampler<double> sampler(network, nodes);
   constexpr int kEpisodes = 40'000;
@@ -56,7 +56,7 @@ TEST(JointSampler, SamplesEpisodesAsOftenAsItSays) {
   Rng rng(6);
   Episode episode;
   for (int i = 0; i < kEpisodes; ++i) {
-    sampler.sample(parameters, encoded, SamplingSettings::kSample, rng, episode);
+    sampler.sample(encoded, SamplingSettings::kSample, rng, episode);
     ++seen[{episode.order, episode.device}];
   }
   ASSERT_EQ(seen.size(), 8u);
@@ -64,8 +64,8 @@ TEST(JointSampler, SamplesEpisodesAsOftenAsItSays) {
   for (const auto& [key, count] : seen) {
     EpisodeGradients<double> d_episode;
     d_episode.clear(2, 4);
-    const double chance = std::exp(sampler.learn(
-        parameters, encoded, {.order = key.first, .device = key.second}, 1.0, d_episode));
+    const double chance = std::exp(
+        sampler.learn(encoded, {.order = key.first, .device = key.second}, 1.0, d_episode));
     sum += chance;
     // Five standard deviations of a binomial distribution.
     EXPECT_NEAR(count, kEpisodes * chance, 5.0 * std::sqrt(kEpisodes * chance * (1.0 - chance)));

@@ -27,7 +27,7 @@ TEST(PlacetoModel, GradientsAreThoseOfFiniteDifferences) {
       constexpr double kWeight = -1.3;
       std::vector<double> unused(gradients ? 0 : parameters.size());
       return -kWeight *
-             sampler.learn(parameters, episode, kWeight, gradients ? *gradients : unused).plc;
+             sampler.learn(parameters, episode, {.log_probability = kWeight}, gradients ? *gradients : unused).plc;
     });
   }
 }

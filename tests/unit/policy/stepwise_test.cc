@@ -23,7 +23,7 @@ TEST(StepwiseModel, GradientsAreThoseOfFiniteDifferences) {
       constexpr double kWeight = 0.7;
       std::vector<double> unused(gradients ? 0 : parameters.size());
       const LogProbability log =
-          sampler.learn(parameters, episode, kWeight, gradients ? *gradients : unused);
+          sampler.learn(parameters, episode, {.log_probability = kWeight}, gradients ? *gradients : unused);
       return -kWeight * (log.sel + log.plc);
     });
   }

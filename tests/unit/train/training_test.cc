@@ -98,6 +98,63 @@ TEST(Training, GoesOnFromACheckpointByThePapersRecipeToo) {
   expect_to_go_on(small_plan_of_paper);
 }
 
+// Every episode that a teacher gives counts once: a batch of them in an update, or three if the
+// teacher searches.
+TEST(Training, CountsWhatATeacherGives) {
+  const place::Registry methods = place::classical_methods();
+  const auto counts = [&](const char* teacher) {
+    TrainingPlan plan = small_plan(1);
+    plan.teacher = teacher;
+    plan.learner.batch = 16;
+    plan.imitation_episodes = 48;
+    plan.episodes = 32;
+    Training training(plan, {test::random_problem(9, 5)}, methods);
+    std::vector<std::uint64_t> episodes;
+    while (!training.done()) episodes.push_back(training.update().episodes);
+    EXPECT_EQ(training.episodes(), training.total_episodes());
+    return episodes;
+  };
+  EXPECT_THAT(counts("critical-path"), testing::ElementsAre(16, 32, 48, 64, 80));
+  const std::vector<std::uint64_t> searched = counts("lns");
+  ASSERT_EQ(searched.size(), 18u);
+  EXPECT_EQ(searched.front(), 3u);
+  EXPECT_EQ(searched.back(), 80u);
+}
+
+// Sixteen equal nodes between a fork and a join: all have the same features and neighbours. Half of
+// them on each of two devices take 8, all on one 16; a random placement takes about 10.
+TEST(Training, GdpAndPlacetoLearnToSpreadEqualNodes) {
+  std::vector<test::TestNode> nodes = {{"fork", 0.1}, {"join", 0.1}};
+  std::vector<test::TestEdge> edges;
+  for (int i = 0; i < 16; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    nodes.push_back({name, 1.0});
+    edges.push_back({"fork", name});
+    edges.push_back({name, "join"});
+  }
+  const auto problem =
+      test::uniform_problem(test::simple_graph(nodes, edges, 0.01), 2, cost::LinkMode::kFree);
+  const place::Registry methods = place::classical_methods();
+  for (const auto architecture : {policy::Architecture::kGdp, policy::Architecture::kPlaceto}) {
+    SCOPED_TRACE(policy::architecture_name(architecture));
+    TrainingPlan plan = small_plan(1);
+    plan.architecture = architecture;
+    plan.shape.width = 32;
+    plan.imitation_episodes = 0;
+    plan.episodes = 8000;
+    plan.learner.batch = 16;
+    Training training(plan, {problem}, methods);
+    double first = 0.0, last = 0.0;
+    while (!training.done()) {
+      const UpdateReport report = training.update();
+      if (report.update <= 10) first += report.batch.mean / 10.0;
+      if (report.update > 490) last += report.batch.mean / 10.0;
+    }
+    EXPECT_LT(last, 0.9 * first);
+    EXPECT_LT(last, 9.0);
+  }
+}
+
 TEST(Training, RefusesEntropyForModelsThatTakeNone) {
   TrainingPlan plan = small_plan_of_paper(1);
   plan.architecture = policy::Architecture::kJoint;

@@ -128,6 +128,45 @@ TEST_F(Session, ThatIsInterruptedAndResumedGivesTheSameBits) {
   }
 }
 
+// Stage III as published, after the other stages and interrupted in each.
+TEST_F(Session, LearnsFromRunsAsPublished) {
+  const auto published = [&](const std::string& folder) {
+    SessionSettings settings = small(folder);
+    settings.plan.learner = {.recipe = Recipe::kPaper, .batch = 1, .entropy = 1e-2};
+    settings.plan.architecture = policy::Architecture::kPublished;
+    settings.plan.exploration = 0.2;
+    return settings;
+  };
+  const SessionResult whole = run_session(one_problem(), published("whole"));
+  EXPECT_TRUE(whole.complete);
+  ASSERT_TRUE(whole.measured && !whole.service);
+  EXPECT_EQ(whole.measured->seeds.at(0).episodes, 80u);
+  EXPECT_THAT(read("whole/real/metrics.csv"), HasSubstr(",real,"));
+  EXPECT_EQ(read("whole/policy.json"), read("whole/real/policy.json"));
+  // gpu1 is slower than the simulator knows: the times are those of the machine.
+  const double simulated = whole.offline->seeds.at(0).best_times.at(0);
+  EXPECT_GT(whole.measured->seeds.at(0).best_times.at(0), simulated);
+
+  bool resume = false;
+  for (const auto& [stage, count] : {std::pair(Stage::kSimulation, 28), {Stage::kReal, 37}}) {
+    std::atomic<bool> stop = false;
+    SessionSettings settings = published("parts");
+    settings.resume = std::exchange(resume, true);
+    settings.stop = StopToken(&stop);
+    settings.progress = [&, stage = stage, count = count](const SessionProgress& at) {
+      if (at.stage == stage && at.done >= static_cast<std::uint64_t>(count)) stop = true;
+    };
+    EXPECT_FALSE(run_session(one_problem(), settings).complete);
+  }
+  SessionSettings last = published("parts");
+  last.resume = true;
+  EXPECT_TRUE(run_session(one_problem(), last).complete);
+  for (const char* file :
+       {"checkpoint.json", "policy.json", "placement.json", "real/checkpoint.json"}) {
+    EXPECT_EQ(read(std::string("parts/") + file), read(std::string("whole/") + file)) << file;
+  }
+}
+
 TEST_F(Session, RefusesAFolderThatIsTaken) {
   run_session(one_problem(), small("run", {Stage::kSimulation}));
   const std::string before = read("run/checkpoint.json");
