@@ -37,6 +37,9 @@ Scale Scale::quick() {
           .imitation_episodes = 480,
           .episodes = 2400,
           .finetune_episodes = 480,
+          .published_imitation = 60,
+          .published_short = 120,
+          .published_long = 120,
           .placeto_episodes = 24,
           .gdp_episodes = 960,
           .message_episodes = 96,
@@ -57,6 +60,9 @@ Scale Scale::tiny() {
           .imitation_episodes = 32,
           .episodes = 64,
           .finetune_episodes = 32,
+          .published_imitation = 3,
+          .published_short = 6,
+          .published_long = 6,
           .placeto_episodes = 4,
           .gdp_episodes = 32,
           .message_episodes = 16,
@@ -76,9 +82,9 @@ std::uint64_t Scale::hash() const {
   hasher.add_bytes(name);
   for (const std::uint64_t number :
        {static_cast<std::uint64_t>(seeds), imitation_episodes, episodes, finetune_episodes,
-        placeto_episodes, gdp_episodes, message_episodes, online_runs, search_evaluations,
-        static_cast<std::uint64_t>(engine_runs), static_cast<std::uint64_t>(placements),
-        static_cast<std::uint64_t>(rounds)}) {
+        published_imitation, published_short, published_long, placeto_episodes, gdp_episodes,
+        message_episodes, online_runs, search_evaluations, static_cast<std::uint64_t>(engine_runs),
+        static_cast<std::uint64_t>(placements), static_cast<std::uint64_t>(rounds)}) {
     hasher.add(number);
   }
   for (const auto* names : {&graphs, &message_graphs, &core_graphs, &pictured}) {
@@ -269,6 +275,15 @@ schedule::Placement place_by(const ReproductionContext& context,
 
 train::TrainingPlan plan_of(const Scale& scale, std::uint64_t seed) {
   return {.imitation_episodes = scale.imitation_episodes, .episodes = scale.episodes, .seed = seed};
+}
+
+train::TrainingPlan published_plan_of(const Scale& scale, std::uint64_t episodes,
+                                      std::uint64_t seed) {
+  train::TrainingPlan plan = train::TrainingPlan::of_paper();
+  plan.imitation_episodes = scale.published_imitation;
+  plan.episodes = episodes - scale.published_imitation;
+  plan.seed = seed;
+  return plan;
 }
 
 train::TrainingPlan finetuning_of(const Scale& scale, std::uint64_t seed) {

@@ -31,6 +31,9 @@ struct Scale {
   std::vector<std::string> graphs = {"chainmm", "ffnn", "llama-block", "llama-layer"};
   // Episodes of stages I and II, and of fine-tuning after a transfer; the defaults are the paper's.
   std::uint64_t imitation_episodes = 2000, episodes = 8000, finetune_episodes = 2000;
+  // Episodes of DOPPLER as published: stage I, and all in all on ChainMM and FFNN and on the Llama
+  // graphs. The defaults are the paper's.
+  std::uint64_t published_imitation = 2000, published_short = 4000, published_long = 8000;
   // Episodes of the baselines that learn on the graph. Placeto has few, since it passes messages at
   // every step.
   std::uint64_t placeto_episodes = 320, gdp_episodes = 8000;
@@ -134,6 +137,9 @@ struct Trained {
 
 // Returns the plan for stages I and II at this scale.
 train::TrainingPlan plan_of(const Scale& scale, std::uint64_t seed);
+// Returns the plan for stages I and II as published, with so many episodes in all.
+train::TrainingPlan published_plan_of(const Scale& scale, std::uint64_t episodes,
+                                      std::uint64_t seed);
 // Returns the plan for fine-tuning after a transfer: fewer episodes, smaller steps, no imitation.
 train::TrainingPlan finetuning_of(const Scale& scale, std::uint64_t seed);
 

@@ -89,6 +89,19 @@ std::vector<std::vector<double>> Results::all_series(const Key& key,
   return found;
 }
 
+std::vector<double> Results::mean_series(const Key& key, std::string_view series) const {
+  const std::vector<std::vector<double>> all = all_series(key, series);
+  std::vector<double> means;
+  for (;;) {
+    std::vector<double> values;
+    for (const std::vector<double>& one : all) {
+      if (means.size() < one.size()) values.push_back(one[means.size()]);
+    }
+    if (values.empty()) return means;
+    means.push_back(mean_of(values).value);
+  }
+}
+
 std::string_view verdict_name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kConfirmed:
@@ -109,6 +122,7 @@ std::vector<std::unique_ptr<Experiment>> all_experiments() {
   all.push_back(make_modes());
   all.push_back(make_policies());
   all.push_back(make_stages());
+  all.push_back(make_learning());
   all.push_back(make_graph_transfer());
   all.push_back(make_machine_transfer());
   all.push_back(make_growth());

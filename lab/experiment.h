@@ -64,6 +64,8 @@ class Results {
   const std::vector<double>& first_series(const Key& key, std::string_view series) const;
   // Returns the series of all seeds that have one which is not empty.
   std::vector<std::vector<double>> all_series(const Key& key, std::string_view series) const;
+  // Returns the mean over the seeds at each position of the series.
+  std::vector<double> mean_series(const Key& key, std::string_view series) const;
 
  private:
   Columns columns_;
@@ -124,6 +126,7 @@ std::unique_ptr<Experiment> make_comparison();
 std::unique_ptr<Experiment> make_modes();
 std::unique_ptr<Experiment> make_policies();
 std::unique_ptr<Experiment> make_stages();
+std::unique_ptr<Experiment> make_learning();
 std::unique_ptr<Experiment> make_graph_transfer();
 std::unique_ptr<Experiment> make_machine_transfer();
 std::unique_ptr<Experiment> make_growth();

@@ -72,7 +72,7 @@ class StageAblation final : public Experiment {
           1, (context.scale().imitation_episodes + context.scale().episodes) / plan.learner.batch /
                  kCurvePoints);
       if (training.updates() % step != 0 && !training.done()) return;
-      episodes.push_back(static_cast<double>(training.updates() * plan.learner.batch));
+      episodes.push_back(static_cast<double>(training.episodes()));
       const schedule::Placement placement =
           place_with(context, *problem, std::make_shared<const policy::Policy>(training.policy()),
                      kCurveSamples, cell.seed);
@@ -148,14 +148,7 @@ class StageAblation final : public Experiment {
   // Curves of all seeds have points at the same episodes.
   static render::Line mean_curve(const Results& results, const Key& key) {
     render::Line line{.x = results.first_series(key, kEpisodesSeen)};
-    const std::vector<std::vector<double>> curves = results.all_series(key, kCurve);
-    for (std::size_t i = 0; i < line.x.size(); ++i) {
-      std::vector<double> values;
-      for (const std::vector<double>& curve : curves) {
-        if (i < curve.size()) values.push_back(1e3 * curve[i]);
-      }
-      line.y.push_back(mean_of(values).value);
-    }
+    for (const double time : results.mean_series(key, kCurve)) line.y.push_back(1e3 * time);
     return line;
   }
 
