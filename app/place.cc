@@ -18,7 +18,6 @@
 #include "doppler/render/problem_text.h"
 #include "doppler/render/result_text.h"
 #include "doppler/schedule/placement.h"
-#include "doppler/train/placers/policy_placer.h"
 
 namespace doppler::app {
 namespace {
@@ -49,8 +48,7 @@ void print_methods(bool as_json) {
 struct PlaceRequest {
   api::ProblemSource problem;
   std::string method = "auto";
-  std::string policy;  // file; empty for the policies that ship
-  train::PolicyPlacerSettings placer;
+  api::PolicyOptions policy;
   place::RunSettings search;
   std::string output;  // empty where no file is to be written
   bool json = false;
@@ -64,20 +62,11 @@ void check(const PlaceRequest& request, const CommandLine& line) {
     }
   }
   check_budgets(request.search);
-  check_outputs({{"--output", request.output}}, request.json, {request.policy}, request.problem);
+  check_outputs({{"--output", request.output}}, request.json, {request.policy.file},
+                request.problem);
 }
 
 // Returns all methods, the learned one as the request asks for it.
-place::Registry methods_for(const PlaceRequest& request) {
-  train::PolicySource source = train::shipped_policies;
-  if (const std::string& file = request.policy; !file.empty()) {
-    source = [policy = std::make_shared<const policy::Policy>(policy::read_policy_json(
-                  file, read_file(file)))] { return train::Policies{policy}; };
-  }
-  return place::methods_with({train::make_policy_placer(std::move(source), request.placer)},
-                             train::make_scratch_placers());
-}
-
 std::string placement_file(const PlaceRequest& request, const cost::Problem& problem,
                            const place::Result& result) {
   schedule::PlacementFile file{.origin = api::origin_of(problem, request.problem),
@@ -89,7 +78,7 @@ std::string placement_file(const PlaceRequest& request, const cost::Problem& pro
 }
 
 void run(const PlaceRequest& request) {
-  const place::Registry methods = methods_for(request);
+  const place::Registry methods = api::methods_with_policy(request.policy);
   const place::Placer& method = methods.find(request.method);
   place::RunSettings settings = request.search;
   settings.stop = interrupts();
@@ -150,12 +139,12 @@ void add_place_command(CommandLine& line) {
   add_text(*place, "--method", request->method, "A method of `dopp methods`")
       .type_name("NAME")
       .show_default();
-  add_text(*place, "--policy", request->policy, "Of --method policy: a file of `dopp train`")
+  add_text(*place, "--policy", request->policy.file, "Of --method policy: a file of `dopp train`")
       .type_name("FILE");
   add_number<std::uint64_t>(
-      *place, "--samples", request->placer.samples, 1, 1'000'000,
+      *place, "--samples", request->policy.placer.samples, 1, 1'000'000,
       "Of --method policy: placements tried, the best of which counts (default 64)", "N");
-  add_number<double>(*place, "--finetune", request->placer.finetune_seconds, 0.0, 1e7,
+  add_number<double>(*place, "--finetune", request->policy.placer.finetune_seconds, 0.0, 1e7,
                      "Of --method policy: train on this graph first (default 0)", "SECONDS");
   add_search(*place, request->search);
   add_output(*place, "-o,--output", request->output, "Write the placement to this file");
