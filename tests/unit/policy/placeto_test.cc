@@ -26,8 +26,10 @@ TEST(PlacetoModel, GradientsAreThoseOfFiniteDifferences) {
     test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
       constexpr double kWeight = -1.3;
       std::vector<double> unused(gradients ? 0 : parameters.size());
-      return -kWeight *
-             sampler.learn(parameters, episode, {.log_probability = kWeight}, gradients ? *gradients : unused).plc;
+      return -kWeight * sampler
+                            .learn(parameters, episode, {.log_probability = kWeight},
+                                   gradients ? *gradients : unused)
+                            .plc;
     });
   }
 }

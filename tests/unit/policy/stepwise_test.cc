@@ -22,8 +22,8 @@ TEST(StepwiseModel, GradientsAreThoseOfFiniteDifferences) {
     test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
       constexpr double kWeight = 0.7;
       std::vector<double> unused(gradients ? 0 : parameters.size());
-      const LogProbability log =
-          sampler.learn(parameters, episode, {.log_probability = kWeight}, gradients ? *gradients : unused);
+      const LogProbability log = sampler.learn(parameters, episode, {.log_probability = kWeight},
+                                               gradients ? *gradients : unused);
       return -kWeight * (log.sel + log.plc);
     });
   }
