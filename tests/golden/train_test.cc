@@ -133,6 +133,8 @@ TEST(Train, TrainsByThePapersRecipe) {
   ASSERT_EQ(served.exit_code, 0) << served.err;
   EXPECT_THAT(served.out, HasSubstr("trained  30 runs"));
   EXPECT_TRUE(files.has("served/placement.json") && files.has("served/policy.json"));
+  EXPECT_THAT(files.dopp(real + "--runs 30 --resume -o next").err,
+              HasSubstr("there is no training to go on with"));
   EXPECT_THAT(files.dopp(real + "--explore 0.2 -o next").err,
               HasSubstr("--explore is not part of the paper's recipe"));
   EXPECT_THAT(files.dopp(real + "--episodes 20 -o next").err, HasSubstr("--runs are the episodes"));

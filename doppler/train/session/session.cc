@@ -200,7 +200,8 @@ OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings
     start = std::move(policy.parameters);
   }
   const std::string path = settings.folder + "/real";
-  const bool resume = settings.resume && RunFolder::exists(path);
+  // After the other stages, stage III may not have begun when they were interrupted.
+  const bool resume = settings.resume && (!has_offline_stage(settings) || RunFolder::exists(path));
   const place::Registry teachers = place::methods_with({});
   Training training(plan, {problem.problem}, teachers, start);
   OfflineRuns runs;
