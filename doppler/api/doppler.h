@@ -71,7 +71,7 @@ using train::SessionSettings;
 using train::Stage;
 using train::TrainingProblem;
 
-// What a method found: the placement, its predicted times and a bound on what is possible.
+// The result of a method: the placement, its predicted times and a bound on what is possible.
 using place::Result;
 
 // Returns every placement method, `auto` among them.
@@ -104,7 +104,7 @@ Result place(graph::Graph graph, const std::string& devices, const PlaceOptions&
 sim::SimulateResult simulate(const cost::Problem& problem, const Placement& placement,
                              const sim::SimulateSettings& settings = {});
 
-// What runs on an engine took, with the makespan that the simulator predicts beside it.
+// The times of runs on an engine, with the makespan that the simulator predicts beside them.
 struct RunResult : exec::ExecuteResult {
   double predicted = 0.0;  // in the problem's unit, for the placement of the last run
 };

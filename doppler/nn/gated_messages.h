@@ -30,7 +30,7 @@ struct EdgeGroup {
   Csr<Incoming> incoming;              // by position in `targets`
 };
 
-// What GatedMessages::run() found, for add_gradients().
+// The intermediate results of GatedMessages::run(), which add_gradients() needs.
 template <class T>
 struct GatedTrace {
   Matrix<T> values, edge_hidden, matrices;  // by group of edges; a matrix lies row after row

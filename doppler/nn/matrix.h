@@ -81,7 +81,7 @@ inline constexpr std::size_t kLane = 8;
 template <class T>
 struct LaneOf {
   typedef T Type __attribute__((vector_size(kLane * sizeof(T))));
-  // The same in memory, at any address.
+  // The type of such numbers in memory, where they may lie at any address.
   typedef T Stored __attribute__((vector_size(kLane * sizeof(T)), aligned(alignof(T)), may_alias));
 };
 // kLane numbers that arithmetic treats as one.

@@ -24,7 +24,7 @@ struct Progress {
   double bound = 0.0;             // no placement has a shorter nominal run
 };
 
-// What a method is asked for.
+// A request to a method.
 struct PlaceRequest {
   std::uint64_t seed = 1;
   schedule::Objective objective = schedule::Objective::kNominal;
@@ -35,11 +35,11 @@ struct PlaceRequest {
   // ignore it.
   StopToken stop = {};
   int threads = 1;
-  // Where set, it is called now and then, from the calling thread.
+  // Is called now and then, from the calling thread. May be empty.
   std::function<void(const Progress&)> progress = {};
 };
 
-// What a method answers.
+// The answer of a method.
 struct PlaceResult {
   schedule::Placement placement;
   // Simulated runs. As max_evaluations of another request this number replays the result.

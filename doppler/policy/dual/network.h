@@ -50,8 +50,8 @@ struct Encoded {
   nn::Matrix<T> choice_base;  // by node: what it adds to PLC's hidden layer when it is placed
   // By node: what it adds to PLC's hidden layer of later choices for the device on which it lies.
   nn::Matrix<T> choice_share;
-  // Of PLC's last layers (ChoiceLayers). They refer to the parameters, or to what else the network
-  // keeps.
+  // The parameters of PLC's last layers. They belong to the caller's parameters or to what the
+  // network keeps.
   const T* choice_weights = nullptr;
   const T* choice_last = nullptr;
   Prior prior = Prior::kNone;
