@@ -70,7 +70,7 @@ void add_fidelity_command(CommandLine& line);
 void add_export_command(CommandLine& line);
 void add_train_command(CommandLine& line);
 void add_report_command(CommandLine& line);
-void add_look_commands(CommandLine& line);
+void add_inspect_commands(CommandLine& line);
 void add_reproduce_command(CommandLine& line);
 
 }  // namespace doppler::app

@@ -68,12 +68,19 @@ void run(const CompareRequest& request) {
   analysis::CompareSettings settings = request.settings;
   settings.run.stop = interrupts();
   const StopToken stop = interrupts();
-  std::vector<render::Comparison> comparisons;
+  // Every graph is read first, so that a mistyped name does not end a comparison half way.
+  std::vector<Subject> subjects;
   for (const std::string& path : request.graphs) {
     ProgressLine progress("reading " + path);
     api::ProblemSource source = request.problem;
     source.graph = path;
-    const auto [problem, origin] = load_subject(source, progress);
+    subjects.push_back(load_subject(source, progress));
+    progress.finish();
+  }
+  std::vector<render::Comparison> comparisons;
+  for (const auto& [problem, origin] : subjects) {
+    const std::string& path = request.graphs[comparisons.size()];
+    ProgressLine progress("comparing " + path);
     settings.starting = [&](std::string_view method, std::uint64_t seed) {
       progress.say(fmt::format("{}: {}, seed {}", path, method, seed));
     };

@@ -1,4 +1,4 @@
-// What the commands of `dopp graph` share: writing a graph, and their declarations.
+// Declares the commands of `dopp graph`, and what they share: writing a graph.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace doppler::app {
 
-// Where a graph goes, and whether what is said of it is JSON.
+// Says where a graph is written, and whether the report about it is JSON.
 struct GraphOutput {
   std::string file;
   std::string format;  // empty: by the file's name

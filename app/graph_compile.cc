@@ -22,7 +22,7 @@
 namespace doppler::app {
 namespace {
 
-// How a tensor program becomes a graph.
+// Says how a tensor program becomes a graph.
 struct CompileOptions {
   std::string devices;                        // a topology, or
   std::int64_t shards = 0;                    // that many equal devices
@@ -254,7 +254,7 @@ void add_generate_command(CommandLine& line, CLI::App& group) {
            "layered, fork-join, series-parallel, cholesky or fft")
       .type_name("NAME")
       .group(kRandomGroup);
-  add_number<std::uint64_t>(*generate, "--nodes", random.nodes, 1, 10'000'000,
+  add_number<std::uint64_t>(*generate, "--nodes", random.nodes, 1, graph::kMaxRandomNodes,
                             "About how many nodes: regular families take the nearest size", "N")
       .group(kRandomGroup);
   add_number<double>(*generate, "--ccr", random.ccr, 0.0, 1e6,

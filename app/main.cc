@@ -20,7 +20,7 @@ constexpr int kDone = 0;
 constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
 
-// What the user can do about an error, worded in the command's options. Ends the message.
+// Returns what the user can do about an error, in words that end the message and name options.
 std::string advice(doppler::Hint hint) {
   switch (hint) {
     case doppler::Hint::kChooseDevices:
@@ -59,7 +59,7 @@ int run_command(int argc, char** argv) {
   add_export_command(line);
   add_train_command(line);
   add_report_command(line);
-  add_look_commands(line);
+  add_inspect_commands(line);
   add_reproduce_command(line);
   line.run(argc, argv);
   return kDone;

@@ -54,19 +54,21 @@ class Option {
 Option find_option(CLI::App& app, const std::string& option);
 void remove_option(CLI::App& app, const std::string& option);
 
-// A text is kept, or given to a function that may throw ParameterError.
+// Add an option with a text, which is kept or given to a function that may throw ParameterError.
 Option add_text(CLI::App& app, const std::string& option, std::string& value,
                 const std::string& help);
 Option add_text(CLI::App& app, const std::string& option,
                 std::function<void(const std::string&)> take, const std::string& help,
                 const std::string& type);
-// Several texts, separated by spaces.
+// Adds an option with several texts, separated by spaces.
 Option add_texts(CLI::App& app, const std::string& option, std::vector<std::string>& values,
                  const std::string& help);
-// Several names in one value, separated by commas; the option may be given more than once.
+// Adds an option with several names in one value, separated by commas. It may be given more than
+// once.
 Option add_names(CLI::App& app, const std::string& option, std::vector<std::string>& names,
                  const std::string& help, const std::string& type);
-// A text each time that the option is given; where `commas`, several in one value, too.
+// Adds an option that may be given more than once, with a text each time. With `commas`, one value
+// may hold several texts.
 Option add_repeated(CLI::App& app, const std::string& option,
                     std::function<void(const std::string&)> take, bool commas,
                     const std::string& help, const std::string& type);
@@ -75,13 +77,13 @@ Option add_flag(CLI::App& app, const std::string& option, bool& value, const std
 Option add_flag(CLI::App& app, const std::string& option, std::function<void()> given,
                 const std::string& help);
 
-// A number that must lie in [low, high], written in full; anything else is refused, NaN too.
-// `Number` is int, std::int64_t, std::uint64_t or double.
+// Adds an option with a number that must lie in [low, high], written in full; anything else is
+// refused, NaN too. `Number` is int, std::int64_t, std::uint64_t or double.
 template <class Number>
 Option add_number(CLI::App& app, const std::string& option, std::function<void(Number)> set,
                   Number low, Number high, const std::string& help, const std::string& type);
 
-// The same for a variable, or an optional one, that is to have the number.
+// Does the same with a variable, or an optional one, that is to have the number.
 template <class Number, class Target>
 requires std::is_assignable_v<Target&, Number> Option
 add_number(CLI::App& app, const std::string& option, Target& target, Number low, Number high,
@@ -91,8 +93,8 @@ add_number(CLI::App& app, const std::string& option, Target& target, Number low,
       high, help, type);
 }
 
-// Assignments "a=2,b=4" to numbers in [least, most]; the option may be given more than once.
-// `Number` is std::int64_t or double.
+// Adds an option with assignments "a=2,b=4" of numbers in [least, most]. It may be given more than
+// once. `Number` is std::int64_t or double.
 template <class Number>
 Option add_assignments(CLI::App& app, const std::string& option,
                        std::map<std::string, Number>& values, Number least, const std::string& form,
@@ -102,7 +104,7 @@ Option add_assignments(CLI::App& app, const std::string& option,
 [[noreturn]] void refuse_choice(const std::string& option, const std::string& text,
                                 const std::vector<std::string>& known);
 
-// One of a few names; `names` must outlive the command line.
+// Adds an option with one of a few names; `names` must outlive the command line.
 template <class Value>
 Option add_choice(CLI::App& app, const std::string& option,
                   const std::map<std::string, Value>& names, std::function<void(Value)> set,
@@ -116,7 +118,7 @@ Option add_choice(CLI::App& app, const std::string& option,
   return add_text(app, option, take, help, values);
 }
 
-// A file to write; `help` starts with a verb.
+// Adds an option with the path of a file to write; `help` starts with a verb.
 Option add_output(CLI::App& app, const std::string& option, std::string& path,
                   const std::string& help);
 

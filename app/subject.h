@@ -26,7 +26,7 @@ Subject load_subject(const api::ProblemSource& source, ProgressLine& progress);
 api::SourcedPlacement read_sourced(api::PlacementSource& source, const std::string& path,
                                    std::vector<std::string>& warnings);
 
-// Where a run goes: to a trace, and to standard output as text or JSON.
+// Says where the result of a run goes: to a trace, and to standard output as text or JSON.
 struct RunOutput {
   std::string graph;  // path
   std::string trace;  // file; empty where none is to be written

@@ -1,5 +1,5 @@
-// What the command shares with its terminal: standard output, messages and the progress line on
-// standard error, and Ctrl-C.
+// Handles what the command shares with its terminal: standard output, messages and the progress
+// line on standard error, and Ctrl-C.
 #pragma once
 
 #include <condition_variable>

@@ -328,7 +328,7 @@ double simulated(const cost::Problem& problem, const schedule::Placement& placem
 }
 
 exec::MachineSkew hidden_truth(const cost::Problem& problem, std::uint64_t seed) {
-  return hidden_deviation(problem, {}, seed);
+  return draw_skew(problem, {}, seed);
 }
 
 double engine_time(const ReproductionContext& context,

@@ -24,7 +24,7 @@
 
 namespace doppler::lab {
 
-// How much of everything a reproduction does.
+// Holds the size of a reproduction: its seeds and graphs, and its numbers of episodes and runs.
 struct Scale {
   std::string name;
   int seeds = 5;

@@ -121,7 +121,7 @@ class Experiment {
   virtual Section show(const ReproductionContext& context, const Results& results) const = 0;
 };
 
-// The makers of the experiments, which are in the files of experiments/.
+// These make the experiments, which are in the files of experiments/.
 std::unique_ptr<Experiment> make_comparison();
 std::unique_ptr<Experiment> make_modes();
 std::unique_ptr<Experiment> make_policies();

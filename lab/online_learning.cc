@@ -52,8 +52,8 @@ cost::Corrections corrections_of(const cost::Problem& problem, const exec::Machi
 
 }  // namespace
 
-exec::MachineSkew hidden_deviation(const cost::Problem& problem, const PerturbedMachine& machine,
-                                   std::uint64_t seed) {
+exec::MachineSkew draw_skew(const cost::Problem& problem, const PerturbedMachine& machine,
+                            std::uint64_t seed) {
   Rng rng = Rng::stream(seed, 0x68696464656e);  // a stream of its own
   exec::MachineSkew deviation{.contention = machine.contention, .jitter = machine.jitter};
   for (const auto& kind : problem.graph().op_kinds()) {

@@ -16,7 +16,7 @@
 
 namespace doppler::lab {
 
-// How far a machine's true costs are from the tables.
+// Says how far a machine's true costs are from the tables.
 struct PerturbedMachine {
   double op_spread = 0.4;       // standard deviation of the logarithm of an op kind's factor
   double device_spread = 0.15;  // the same for devices; without it one op kind often decides alone
@@ -26,8 +26,8 @@ struct PerturbedMachine {
 };
 
 // Returns the true costs of a machine that is drawn from the seed.
-exec::MachineSkew hidden_deviation(const cost::Problem& problem, const PerturbedMachine& machine,
-                                   std::uint64_t seed);
+exec::MachineSkew draw_skew(const cost::Problem& problem, const PerturbedMachine& machine,
+                            std::uint64_t seed);
 
 // Returns the mean time of a number of runs on the machine, with the same noise for every
 // placement.

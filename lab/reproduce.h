@@ -53,7 +53,7 @@ struct ReproduceSettings {
   int threads = 1;             // number of cells at once; does not change untimed results
   OnlineLearning online = {};  // the learner of stage III; empty: its results are absent
   StopToken stop = {};         // ends it early; another call goes on from there
-  // Called with lines on the progress, from any thread but never by two at once; may be empty.
+  // Is called with lines on the progress, from any thread but never by two at once; may be empty.
   std::function<void(const std::string&)> progress = {};
 };
 

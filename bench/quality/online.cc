@@ -109,7 +109,7 @@ Subject subject_of(const std::string& workload, std::shared_ptr<const cost::Prob
   return {.workload = workload,
           .seed = seed,
           .problem = problem,
-          .deviation = lab::hidden_deviation(*problem, {}, seed),
+          .deviation = lab::draw_skew(*problem, {}, seed),
           .start = training.task(0).placement(),
           .policy = training.policy(),
           .runs = runs};

@@ -17,11 +17,11 @@ namespace doppler::analysis {
 struct CompareSettings {
   place::RunSettings run;  // for each method and seed; run.seed is the first seed
   int seeds = 1;
-  // Where set, it is called before each method and seed.
+  // If set, this function is called before each method and seed.
   std::function<void(std::string_view method, std::uint64_t seed)> starting = {};
 };
 
-// What one method gave with one seed: a result, or why there is none.
+// Holds the outcome of one method with one seed: a result, or why there is none.
 struct Entry {
   std::string method;
   std::uint64_t seed = 0;

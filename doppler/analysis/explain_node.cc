@@ -67,7 +67,7 @@ std::optional<double> spare_of(const cost::Problem& problem, const Timeline& tim
   return spare;
 }
 
-// What ran on the device up to the start of a node that had to wait for it.
+// Returns what ran on the device up to the start of a node that had to wait for it.
 NodeId holder_of(const Timeline& timeline, NodeId node, double ready) {
   const schedule::NodeRun& run = timeline.nodes[node.index()];
   NodeId holder;

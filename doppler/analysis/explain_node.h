@@ -25,7 +25,7 @@ struct NodeInput {
   double arrived = 0.0;   // when it is on the node's device
 };
 
-// What would be if the node, with those colocated with it, were on another device.
+// Tells what would happen if the node, with those colocated with it, were on another device.
 struct NodeAlternative {
   DeviceId device;
   double compute = 0.0;        // the node's time there; infinite where it cannot run

@@ -1,5 +1,5 @@
-// How well the simulator predicts an engine: a spread of placements is run on the engine and in the
-// simulator, and the two are compared (docs/fidelity.md).
+// Measures how well the simulator predicts an engine: a spread of placements is run on the engine
+// and in the simulator, and the two are compared (docs/fidelity.md).
 //
 // Measurements are interleaved: every round runs every placement, in an order of its own, so that a
 // machine that is disturbed or grows warm does so for all alike. A first round is not counted, and
@@ -39,16 +39,16 @@ inline constexpr double kMostNoise = 0.05;   // a share of the measured time
 inline constexpr double kDisturbance = 0.1;  // a share of the reference's usual time
 inline constexpr int kMostTurns = 6;         // of one placement in one round
 
-// How the machine is compared with the simulator. The seed of `sample` takes the place of the
-// machine's.
+// Holds the settings with which the machine is compared with the simulator. The seed of `sample`
+// replaces that of the machine.
 struct FidelitySettings : exec::MachineSettings {
   SampleSettings sample = {};  // at least 2 placements; its seed and stop are those of everything
   int rounds = 5;              // at least 2
   int runs = 1;                // of a placement in a round, one after another; their median counts
-  // On real cores: whether to predict with the times that nodes and transfers of the reference
-  // placement took in its runs, instead of with the problem's costs.
+  // If set, and on real cores only, predictions use the times that nodes and transfers of the
+  // reference placement took in its runs, instead of the problem's costs.
   bool profile = false;
-  // Where set, it is called with what goes on, in words.
+  // If set, this function is called with a description of each step, in words.
   std::function<void(const std::string&)> progress = {};
 };
 
@@ -64,7 +64,7 @@ struct FidelityPoint {
   double noise = 0.0;              // as the top of this file defines it
 };
 
-// How well predictions agree with measurements.
+// Tells how well predictions agree with measurements.
 struct Fidelity {
   std::vector<FidelityPoint> points;
   int rounds = 0;  // fewer than asked for where it was stopped

@@ -1,5 +1,5 @@
-// What limits a placement: where the time of its critical chain goes, what is busiest, and whether
-// moving one node would help.
+// Finds what limits a placement: where the time of its critical chain goes, what is busiest, and
+// whether moving one node would help.
 #pragma once
 
 #include <cstdint>

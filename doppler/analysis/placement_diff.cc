@@ -55,7 +55,8 @@ std::vector<Moves> moves_of(const cost::Problem& problem, const Placement& befor
   return all;
 }
 
-// Whether some two nodes compare differently. The order of all nodes by priority decides it.
+// Returns whether some two nodes compare differently. The order of all nodes by priority decides
+// it.
 bool orders_differ(const Placement& before, const Placement& after) {
   const auto order = [](const std::vector<double>& priority) {
     std::vector<std::uint32_t> nodes(priority.size());
@@ -176,7 +177,7 @@ PlacementDiff diff_placements(const cost::Problem& problem, const Placement& as_
     }
     diff.groups.push_back(std::move(group.group));
   }
-  // What either of the two figures says, for better or worse.
+  // A group weighs as much as the larger of its two figures, for better or worse.
   const auto weight = [&](const MoveGroup& group) {
     return std::max(std::abs(group.alone - diff.makespan[0]),
                     std::abs(group.without - diff.makespan[1]));

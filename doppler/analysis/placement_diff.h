@@ -41,7 +41,8 @@ struct PlacementDiff {
   std::size_t moved_as_named = 0;  // nodes on another device before anything is renamed
   std::size_t moved_nodes = 0;
   bool order_differs = false;  // nodes that compete for a device also run in another order
-  // Where the order differs: the makespan of the first placement with the priorities of the second.
+  // The makespan of the first placement with the priorities of the second; set only where the order
+  // differs.
   double order_alone = 0.0;
   std::vector<MoveGroup> groups;     // those that matter most first
   std::size_t groups_not_tried = 0;  // the smallest groups, where there are very many

@@ -22,7 +22,7 @@ constexpr std::array<const char*, 2> kSearches{"lns", "anneal"};
 constexpr const char* kSeededMethod = "critical-path";
 constexpr std::uint64_t kSeedsOfIt = 3;
 
-// How often something new is tried for each placement wanted, before that is given up.
+// Something new is tried this often for each placement wanted, before that is given up.
 constexpr int kTries = 200;
 // Neighbours move up to 2^kMostDoublings units.
 constexpr std::uint32_t kMostDoublings = 6;
@@ -52,7 +52,7 @@ class Sampler {
   }
 
  private:
-  // Whether it is new.
+  // Adds a placement and returns true, or returns false if it is there already.
   bool add(std::string origin, schedule::Placement placement) {
     if (!known_.insert(placement.device).second) return false;
     const double predicted = simulator_.makespan(placement, cost::kInfinity);

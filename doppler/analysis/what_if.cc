@@ -16,12 +16,14 @@ namespace doppler::analysis {
 namespace {
 
 constexpr double kHalf = 0.5;
-// Of speeds: beyond, times come near what a double cannot tell apart.
+// Limits on the factor by which a speed changes: beyond them, times come near what a double cannot
+// tell apart.
 constexpr double kLeastFactor = 1e-6, kMostFactor = 1e6;
 
 struct Change {
   std::string kind, words;
-  // Of the changed machine, or what it does to the constraints.
+  // Returns the changed machine. Empty if the change is one of memory only, which `memory_share`
+  // then holds as a factor on every capacity.
   std::function<device::TopologySpec()> topology = {};
   std::optional<double> memory_share = std::nullopt;
   DeviceId copied = DeviceId();  // of what is added

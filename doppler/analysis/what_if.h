@@ -1,6 +1,6 @@
-// What a change of the machine would do to a placement: one more device, a slower link, a lost
-// device, less memory. Each change is tried with the placement as it is (repaired only where it
-// must be) and with a new one.
+// Tells what a change of the machine would do to a placement: one more device, a slower link, a
+// lost device, less memory. Each change is tried with the placement as it is (repaired only where
+// it must be) and with a new one.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct WhatIfSettings {
   std::optional<std::uint64_t> max_evaluations = std::nullopt;
   int threads = 1;
   StopToken stop = {};  // ends the search at hand early and skips the changes after it
-  // Where set, it is called before each case with the change in words.
+  // If set, this function is called before each case with the change in words.
   std::function<void(const std::string& change)> starting = {};
 };
 

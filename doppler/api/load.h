@@ -26,10 +26,11 @@ namespace doppler::api {
 std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,
                                                   cost::ProblemOptions options = {});
 
-// As devices of a ProblemSource: those that the graph's own file brings, with their limits.
+// As ProblemSource::devices, this stands for the devices that the graph's own file brings, with
+// their limits.
 inline constexpr std::string_view kDevicesOfFile = "file";
 
-// What a file demands of placements (docs/formats/constraints.md). Errors name the file.
+// Holds what a file demands of placements (docs/formats/constraints.md). Errors name the file.
 struct FileRules {
   std::string file;
   cost::ConstraintRules rules;
@@ -43,7 +44,7 @@ struct ProblemSource {
   // A file of costs measured for this graph (docs/formats/costs.md); empty if there is none.
   std::string costs = {};
   formats::LoadOptions load = {};  // how the graph's file is read
-  // What is demanded of placements beside `options`; the rules of files come first.
+  // Both are demanded of placements in addition to `options`; the rules of files come first.
   std::vector<FileRules> rules_of_files = {};
   cost::ConstraintRules rules = {};
 };
@@ -60,7 +61,8 @@ struct LoadedProblem {
 LoadedProblem load_problem(const ProblemSource& source);
 
 struct CompileOptions {
-  // Into how many parts each dimension is split, by its name. Absent: the best that a search finds.
+  // The number of parts into which each dimension is split, by its name. If absent, a search finds
+  // the best.
   std::optional<tra::Parts> parts = std::nullopt;
   bool train = false;  // adds gradients and updates of the parameters
   tra::Optimizer optimizer = tra::Optimizer::kSgd;

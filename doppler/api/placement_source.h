@@ -67,11 +67,11 @@ struct SourcedPlacement {
 // thread safe.
 class PlacementSource {
  public:
-  // Whether the constraints that a placement was made with hold beside those of the caller. They
-  // do where the placement is to be improved.
+  // Selects whether the constraints that a placement was made with hold in addition to those of the
+  // caller. They must where the placement is to be improved.
   enum class FileConstraints : std::uint8_t { kHold, kIgnored };
 
-  // Whatever `problem` leaves open, its graph and devices among them, is as each file says.
+  // Each file decides what `problem` leaves open, which may include its graph and devices.
   explicit PlacementSource(ProblemSource problem,
                            FileConstraints constraints = FileConstraints::kHold);
 

@@ -10,8 +10,9 @@
 
 namespace doppler {
 
-// What the caller could change so that the request is carried out. Messages say what is wrong; how
-// a setting is called is known only to the program that offers it, which words the advice itself.
+// Says what the caller could change so that the request succeeds. Error messages only say what is
+// wrong. The names of settings are known only to the program that offers them, so that program
+// turns the hint into advice.
 enum class Hint : unsigned char {
   kNone,
   kChooseDevices,            // the file brings no devices: name some

@@ -5,6 +5,8 @@
 #include <functional>
 #include <utility>
 
+#include "doppler/base/text.h"
+
 namespace doppler {
 
 namespace {
@@ -14,10 +16,6 @@ std::uint32_t hash_of(std::string_view name) {
   return static_cast<std::uint32_t>(hash ^ (hash >> 32));
 }
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -25,7 +23,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     std::size_t diagonal = row[0];
     row[0] = i + 1;
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(a[i]) != lower(b[j]) ? 1 : 0);
+      const std::size_t replaced = diagonal + (to_lower(a[i]) != to_lower(b[j]) ? 1 : 0);
       diagonal = row[j + 1];
       row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
     }

@@ -1,6 +1,6 @@
 // Text: validation of UTF-8, in which every text that we read must be and every JSON text that we
-// write is; errors that name a position in a text; and base64. Pure functions, so safe to call from
-// several threads.
+// write is; errors that name a position in a text; small letters; and base64. Pure functions, so
+// safe to call from several threads.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,11 @@ void require_utf8(std::string_view file, std::string_view text);
 // in the message become '?', so that it is one line whatever names it quotes.
 [[noreturn]] void fail_at_offset(std::string_view file, std::string_view text, std::size_t offset,
                                  std::string_view message);
+
+// Returns an ASCII capital letter as a small one and any other byte as it is, whatever the locale.
+constexpr char to_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 // Returns the bytes as base64 text (RFC 4648, with padding).
 std::string to_base64(std::span<const std::byte> bytes);

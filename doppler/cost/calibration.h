@@ -90,8 +90,8 @@ class Calibration {
     void add(double value, std::size_t size, std::uint64_t run);
     double log_mean() const;
   };
-  // How far the last few runs were from what was known of a device or link, as differences of
-  // logarithms.
+  // Holds how far the last few runs were from what was known of a device or link, as differences of
+  // logarithms of times.
   struct Drift {
     std::vector<double> values;
     // Adds the difference of one more run. Returns whether the last kChangeRuns were all above

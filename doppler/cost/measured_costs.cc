@@ -72,8 +72,8 @@ class CostsReader {
         if (reader_.string() != kTimeUnit) reader_.fail("measured times must be in 's'");
         return true;
       }
-      if (key == "nodes") return read_list([&] { read_node(); });
-      if (key == "transfers") return read_list([&] { read_transfer(); });
+      if (key == "nodes") return read_json_array(reader_, [&] { read_node(); }), true;
+      if (key == "transfers") return read_json_array(reader_, [&] { read_transfer(); }), true;
       return false;
     });
     reader_.finish();
@@ -84,13 +84,6 @@ class CostsReader {
   }
 
  private:
-  template <class ReadElement>
-  bool read_list(const ReadElement& read_element) {
-    reader_.begin_array();
-    while (reader_.next_element()) read_element();
-    return true;
-  }
-
   [[noreturn]] void fail_other_graph(const std::string& why) const {
     try {
       reader_.fail(fmt::format("{}: these costs were measured for another graph", why));

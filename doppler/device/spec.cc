@@ -17,6 +17,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/names.h"
+#include "doppler/base/text.h"
 #include "doppler/device/presets.h"
 
 namespace doppler::device {
@@ -28,13 +29,9 @@ constexpr const char* kExamples[] = {
     "8xH100",   "4xT4",     "8xT4",        "4xA10",     "4xL4",   "2n4xA100",
     "8n8xA100", "2n8xH100", "2xA100+2xT4", "uniform:4", "cpu:4"};
 
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 bool same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return lower(x) == lower(y); });
+                    [](char x, char y) { return to_lower(x) == to_lower(y); });
 }
 
 // Removes the number that `text` starts with and returns it, or nothing if there is none. A number
@@ -50,7 +47,7 @@ std::optional<std::uint64_t> take_number(std::string_view& text) {
 }
 
 bool take_letter(std::string_view& text, char letter) {
-  if (text.empty() || lower(text.front()) != letter) return false;
+  if (text.empty() || to_lower(text.front()) != letter) return false;
   text.remove_prefix(1);
   return true;
 }

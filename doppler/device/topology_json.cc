@@ -68,11 +68,11 @@ class TopologyReader {
       if (key == "given_costs_by_default") {
         return spec_.given_costs_by_default = reader_.boolean(), true;
       }
-      if (key == "kinds") return read_list([&] { read_kind(); });
-      if (key == "groups") return read_list([&] { read_group(); });
-      if (key == "devices") return read_list([&] { read_device(); });
-      if (key == "channels") return read_list([&] { read_channel(); });
-      if (key == "routes") return read_list([&] { read_route(); });
+      if (key == "kinds") return read_json_array(reader_, [&] { read_kind(); }), true;
+      if (key == "groups") return read_json_array(reader_, [&] { read_group(); }), true;
+      if (key == "devices") return read_json_array(reader_, [&] { read_device(); }), true;
+      if (key == "channels") return read_json_array(reader_, [&] { read_channel(); }), true;
+      if (key == "routes") return read_json_array(reader_, [&] { read_route(); }), true;
       if (key == "pairwise_links") {
         Channel link{.name = "link"};
         read_json_object(reader_, "the pairwise links",
@@ -101,13 +101,6 @@ class TopologyReader {
     References channels;
   };
 
-  template <class ReadElement>
-  bool read_list(const ReadElement& read_element) {
-    reader_.begin_array();
-    while (reader_.next_element()) read_element();
-    return true;
-  }
-
   Reference read_reference() {
     Reference reference{.name = reader_.string()};
     reference.position = reader_.position();
@@ -116,7 +109,7 @@ class TopologyReader {
 
   References read_references() {
     References references;
-    read_list([&] { references.push_back(read_reference()); });
+    read_json_array(reader_, [&] { references.push_back(read_reference()); });
     return references;
   }
 
@@ -135,7 +128,7 @@ class TopologyReader {
     }
     table.points.clear();
     std::optional<SizeKey> size_key;
-    read_list([&] {
+    read_json_array(reader_, [&] {
       EfficiencyPoint point;
       bool has_size = false;
       const std::size_t position =

@@ -46,11 +46,9 @@ class Admission {
   // Frees a copy whose last use has ended.
   void release(CopyIndex copy) { used_[plan_.copies()[copy].device.index()] -= bytes_[copy]; }
 
-  double used_bytes(DeviceId device) const { return used_[device.index()]; }
-
  private:
-  // What is allocated at once: the results of a node, or the copy that a transfer brings. With free
-  // links several transfers bring the same copy: the first to start allocates it.
+  // Describes what is allocated at once: the results of a node, or the copy that a transfer brings.
+  // With free links several transfers bring the same copy: the first to start allocates it.
   struct Start {
     std::uint32_t device;
     std::uint32_t rank;

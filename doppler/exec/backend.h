@@ -33,8 +33,8 @@ class Backend {
   virtual double time_scale() const = 0;
 };
 
-// How an emulated machine behaves. The backend of this computer's own cores accepts the defaults
-// only.
+// Describes how an emulated machine behaves. The backend of this computer's own cores accepts the
+// defaults only.
 struct BackendOptions {
   MachineSkew skew = {};    // how it differs from the problem's costs
   double time_scale = 1.0;  // seconds of wall clock for one unit of the problem's time

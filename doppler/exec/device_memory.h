@@ -21,7 +21,8 @@ class Arena {
  public:
   using Buffer = std::unique_ptr<float[]>;
 
-  // `threads` run kernels at once, whose own memory is left alone.
+  // `threads` is the number of threads that run kernels at once; large allocations leave memory for
+  // their workspaces.
   Arena(double capacity_bytes, std::size_t threads)
       : capacity_bytes_(capacity_bytes), threads_(threads) {}
 
@@ -41,10 +42,10 @@ class Arena {
 // Elements by tensor.
 using Values = graph::TensorValues<float>;
 
-// What lies in the memories of the devices: which copies of a transfer plan are there and, if
-// values are computed, their elements. Tensors are known by their ids in the whole graph, also
-// while a plan is for the remaining work of a run only. Not thread safe, except that threads may
-// read and write the elements of different copies.
+// Keeps track of what lies in the memories of the devices: which copies of a transfer plan are
+// there and, if values are computed, their elements. Tensors are known by their ids in the whole
+// graph, also while a plan is for the remaining work of a run only. Not thread safe, except that
+// threads may read and write the elements of different copies.
 class DeviceMemory {
  public:
   // `elements` has the size of each tensor of the whole graph; it is empty if no values are
@@ -105,7 +106,7 @@ class DeviceMemory {
   const TransferPlan* plan_ = nullptr;
   std::vector<TensorId> tensors_;  // whole ids by tensor of the plan; empty if they are the same
   std::vector<Arena> arenas_;      // by device
-  // By copy. Without values no copy has a buffer.
+  // Both are by copy: its buffer, which is null if no values are computed, and whether it is there.
   std::vector<Arena::Buffer> buffers_;
   std::vector<std::uint8_t> there_;
   // New parameter values and the parameters whose places they take, on every device with both.

@@ -1,5 +1,5 @@
-// How long nodes and transfers take on an emulated machine: as long as the problem's costs say, or
-// as on a machine that differs from them.
+// Tells how long nodes and transfers take on an emulated machine: as long as the problem's costs
+// say, or as long as on a machine that differs from them.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace doppler::exec {
 
-// How a machine differs from the cost tables that the placer saw. All factors multiply times: 2 is
-// twice as slow.
+// Describes how a machine differs from the cost tables that the placer saw. All factors multiply
+// times: 2 is twice as slow.
 struct MachineSkew {
   std::map<std::string, double> op_factors = {};      // by op kind
   std::map<std::string, double> device_factors = {};  // by device name: stragglers

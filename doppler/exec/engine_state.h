@@ -54,7 +54,7 @@ class Engine::State final : private TimedRun::Host {
   static void start_threads(const std::shared_ptr<State>& state);
   void stop_threads();
 
-  // The functions of Engine of the same names.
+  // These carry out the functions of Engine of the same names.
   void load(const schedule::Placement& placement);
   void set(const Values& values);
   schedule::Timeline run(std::uint64_t seed);
@@ -73,7 +73,7 @@ class Engine::State final : private TimedRun::Host {
     Clock::time_point start = {};  // of that node
     bool idle = false;             // the device's thread waits for its bell
     Operands operands = {};  // of the node that runs; the device's thread reads it without the lock
-    // Paced runs only.
+    // The following are used in paced runs only.
     NodeId node = {};        // the node that runs, as the session knows it
     bool computing = false;  // the node's kernel has not ended
     bool overdue = false;    // the node's duration has passed while the kernel runs
@@ -88,7 +88,7 @@ class Engine::State final : private TimedRun::Host {
   };
 
   DispatchQueue::Rules rules() const { return {options_.choice, options_.mode}; }
-  // Whether durations are given, so that one thread keeps time.
+  // Returns whether the backend prescribes durations, so that one thread keeps time.
   bool is_paced() const { return backend_->durations() != nullptr; }
   const std::string& device_name(DeviceId device) const {
     return problem_->topology().device(device).name;
@@ -184,7 +184,7 @@ class Engine::State final : private TimedRun::Host {
   std::optional<Values> migrated_results_;
   std::vector<std::uint8_t> saved_;  // by tensor of the whole graph
 
-  // Paced runs only.
+  // The following are used in paced runs only.
   std::optional<TimedRun> timed_;
   std::vector<TransferState> transfers_;  // by transfer of the session
   std::deque<TransferIndex> to_copy_;

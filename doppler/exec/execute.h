@@ -57,8 +57,8 @@ struct DeviceLoss {
   double seconds = 0.0;  // in the engine's time, which an emulated machine stretches
 };
 
-// How the graph is run, besides the machine that runs it. The machine's seed also decides random
-// choices.
+// Holds the settings of runs of the graph, in addition to those of the machine. The machine's seed
+// also decides random choices.
 struct ExecuteSettings : MachineSettings {
   schedule::Choice choice = schedule::Choice::kPriority;
   schedule::Mode mode = schedule::Mode::kWorkConserving;

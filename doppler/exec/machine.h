@@ -51,7 +51,8 @@ void check_machine(const cost::Problem& problem, const MachineSettings& settings
 // Half of the nodes take at least this long by default_time_scale(): below it sleeping, which ends
 // some tens of microseconds late, is too imprecise.
 inline constexpr double kLeastMedianSeconds = 5e-3;
-// But default_time_scale() stretches no node to more than this.
+// default_time_scale() stretches no node to more than this, even if fewer than half of the nodes
+// then reach kLeastMedianSeconds.
 inline constexpr double kMostNodeSeconds = 60.0;
 
 // Returns seconds of wall clock for one unit of the problem's time, so that half of the nodes of
@@ -78,8 +79,9 @@ class VirtualMachine final : public schedule::Measurer {
   // does.
   VirtualMachine(std::shared_ptr<const cost::Problem> problem, const MachineSkew& skew,
                  std::uint64_t seed);
-  // Likewise, with later slowdowns as well. REQUIRES: the settings pass check_machine(). Backend,
-  // clock and time scale are not looked at.
+  // Makes such a machine from the skew, the later slowdowns and the seed of the settings; their
+  // backend, clock and time scale are ignored. Throws as above. REQUIRES: the settings pass
+  // check_machine().
   VirtualMachine(std::shared_ptr<const cost::Problem> problem, const MachineSettings& settings,
                  DispatchQueue::Rules rules = {});
 
@@ -103,12 +105,11 @@ class VirtualMachine final : public schedule::Measurer {
   std::deque<std::unique_ptr<PreparedPlacement>> prepared_;  // the most recently used one first
 };
 
-// Returns a machine whose times are in the problem's unit. The time scale of an emulated machine on
-// the wall clock may follow from `typical` (machine_time_scale()); other machines do not look at
-// it, so that it may be empty. Real cores compute with random_values(); emulated machines compute
-// nothing. Throws ParameterError as
-// check_machine(), make_backend() and DurationModel do, and where real cores, which take seconds,
-// would be compared with costs in another unit.
+// Returns a machine whose times are in the problem's unit. For an emulated machine on the wall
+// clock, `typical` may decide the time scale (machine_time_scale()); other machines ignore it, so
+// that it may be empty. Real cores compute with random_values(); emulated machines compute nothing.
+// Throws ParameterError as check_machine(), make_backend() and DurationModel do, and where real
+// cores, which take seconds, would be compared with costs in another unit.
 std::unique_ptr<schedule::Measurer> make_machine(std::shared_ptr<const cost::Problem> problem,
                                                  const schedule::Placement& typical,
                                                  const MachineSettings& settings);

@@ -1,5 +1,5 @@
-// What is left of a run after devices were lost, as a problem of its own that any method can place.
-// "Whole" means the problem that the run was of.
+// Turns what is left of a run after devices were lost into a problem of its own, which any method
+// can place. "Whole" means the problem that was being run.
 #pragma once
 
 #include <cstdint>

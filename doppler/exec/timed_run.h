@@ -24,7 +24,7 @@ namespace doppler::exec {
 // Times are in the problem's unit, from the start of the run. Not thread safe.
 class TimedRun {
  public:
-  // Whoever carries out what the run decides.
+  // Carries out what the run decides.
   class Host {
    public:
     virtual ~Host() = default;
@@ -32,12 +32,12 @@ class TimedRun {
     // transfers that are under way.
     virtual double node_starts(NodeId node, DeviceId device, double now) = 0;
     virtual double transfer_starts(TransferIndex transfer, std::uint32_t others, double now) = 0;
-    // Called when the duration of a node or a transfer has passed. Returns false if it has not
-    // ended all the same: then postpone_node() or postpone_transfer() says later when it does,
-    // unless it was given up.
+    // These are called when the duration of a node or a transfer has passed. They return false if
+    // it has nevertheless not ended; then postpone_node() or postpone_transfer() says later when it
+    // does, unless it was given up.
     virtual bool node_ends(NodeId node, double now) = 0;
     virtual bool transfer_ends(TransferIndex transfer, double now) = 0;
-    // Called with copies that nothing reads any more.
+    // Is called with copies that nothing reads any more.
     virtual void copies_released(std::span<const CopyIndex> copies) = 0;
   };
 

@@ -1,4 +1,4 @@
-// What a placement means for data, worked out once for many runs: on which devices copies of each
+// Works out once, for many runs, what a placement means for data: on which devices copies of each
 // tensor lie, which transfers bring them there, who waits for each copy and how often it is used.
 #pragma once
 

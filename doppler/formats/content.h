@@ -76,8 +76,8 @@ struct Content {
 struct ImportOptions {
   std::map<std::string, std::int64_t> dimensions = {};  // sizes of symbolic dimensions, by name
   std::string dimension_setting = "dimension";  // what the caller's users know `dimensions` as
-  // Whether the devices that the file describes will be used, so that memory and transfers are to
-  // be counted as the file counts them.
+  // Set if the devices that the file describes will be used, so that memory and transfers are to be
+  // counted as the file counts them.
   bool own_devices = false;
 };
 

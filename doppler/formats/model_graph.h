@@ -53,7 +53,6 @@ class ModelGraph {
   bool is_parameter(Tensor tensor) const {
     return tensors_[tensor].role == graph::TensorRole::kParameter;
   }
-  std::size_t op_count() const { return ops_.size(); }
 
   struct Built {
     graph::Graph graph;

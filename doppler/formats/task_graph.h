@@ -47,7 +47,7 @@ class TaskGraph {
   using Fail = std::function<void(std::size_t at, const std::string& message)>;
 
   explicit TaskGraph(Fail fail) : fail_(std::move(fail)) {}
-  // For formats that are text. Both arguments must outlive this.
+  // Reports errors at positions of a text. Both arguments must outlive this.
   TaskGraph(const std::string& file, std::string_view text);
 
   // Adds a node. If its name is taken, a number is put behind it.
@@ -64,7 +64,6 @@ class TaskGraph {
   void add_parameter(std::string name, double bytes, const std::vector<NodeId>& readers);
   // Makes the nodes share one device.
   void colocate(std::vector<NodeId> nodes);
-  void set_result(NodeId node, TaskResult result) { nodes_[node.index()].result = result; }
 
   std::size_t size() const { return nodes_.size(); }
   std::size_t edge_count() const { return edges_.size(); }

@@ -16,7 +16,7 @@
 
 namespace doppler::nn {
 
-// Whether a linear map adds an offset to each output.
+// Selects whether a linear map adds an offset to each output.
 enum class Offset : bool { kNone, kAdded };
 
 // A linear map of rows of input to rows of output.
@@ -59,8 +59,8 @@ class Dense {
   std::size_t weights_, offsets_ = 0;  // where they begin in the flat array
 };
 
-// What Attention::add() keeps for add_gradients(). The shares in which rows were mixed are not kept
-// but computed again, because they would be far larger.
+// Holds what Attention::add() keeps for add_gradients(). The shares in which rows were mixed are
+// not kept but computed again, because they would be far larger.
 template <class T>
 struct AttentionTrace {
   Matrix<T> queries, keys, values, mixed;

@@ -72,8 +72,8 @@ void add_product(std::size_t rows, std::size_t inner, std::size_t columns, Strid
 
 // --- lanes ---
 //
-// For loops that work on several numbers at once, in the few functions in which training spends its
-// time.
+// The following serve loops that work on several numbers at once, in the few functions in which
+// training spends its time.
 
 // The number of scalars in a lane: as many floats as a register of an AVX2 processor holds.
 inline constexpr std::size_t kLane = 8;

@@ -65,9 +65,9 @@ class Destinations {
   std::vector<const cost::Problem::Link*> links_;  // by (device, class)
 };
 
-// When the inputs of a node can be on each device, given where and when their producers end, with
-// transfers at their uncontended time. Devices of one class share one computation, so that a node
-// costs about (inputs x classes + devices) rather than inputs x devices.
+// Tells when the inputs of a node can be on each device, given where and when their producers end,
+// with transfers at their uncontended time. Devices of one class share one computation, so that a
+// node costs about (inputs x classes + devices) rather than inputs x devices.
 //
 // Not thread safe: one per thread.
 class DataArrival {

@@ -1,7 +1,7 @@
 // Memory limits: whether a placement's nominal run fits, and a repair for placements whose run does
 // not.
 //
-// How much memory is in use depends on the run, so each answer simulates one. Where
+// The memory in use depends on the run, so each answer simulates one. Where
 // problem.memory_can_bind() is false, repairs return at once without a simulation.
 #pragma once
 

@@ -16,7 +16,7 @@
 
 namespace doppler::place {
 
-// How far a search has got.
+// Tells how far a search has got.
 struct Progress {
   double seconds = 0.0;           // since it began
   std::uint64_t evaluations = 0;  // simulated runs so far
@@ -58,7 +58,8 @@ class Placer {
   virtual std::string_view name() const = 0;
   // Returns one line that says what the method does, for help texts and tables.
   virtual std::string_view summary() const = 0;
-  // Whether the method uses the budget (evaluations or time): searches do, one-pass methods do not.
+  // Returns whether the method uses the budget (evaluations or time): searches do, one-pass methods
+  // do not.
   virtual bool uses_budget() const { return false; }
   // Returns a placement that obeys all constraints and fits into memory. Throws InfeasibleError
   // that says what does not fit where none was found.
@@ -87,7 +88,7 @@ Registry methods_with(std::vector<std::shared_ptr<const Placer>> start_methods,
 
 // The makers of the methods. A comment at each class in the source files says what the method does.
 
-// Heuristics, which place in one pass.
+// These make the heuristics, which place in one pass.
 std::unique_ptr<Placer> make_single();
 std::unique_ptr<Placer> make_random();
 std::unique_ptr<Placer> make_round_robin();
@@ -98,7 +99,7 @@ std::unique_ptr<Placer> make_peft();
 std::unique_ptr<Placer> make_metis();
 std::unique_ptr<Placer> make_enumerative();
 
-// Searches, which use the budget.
+// These make the searches, which use the budget.
 std::unique_ptr<Placer> make_anneal();
 std::unique_ptr<Placer> make_lns();
 std::unique_ptr<Placer> make_exact();

@@ -14,7 +14,8 @@
 
 namespace doppler::place {
 
-// What one method gave on one problem, with everything that is printed beside it.
+// Holds the placement that one method found for one problem, with everything that is printed beside
+// it.
 struct Result {
   std::string method;
   std::uint64_t seed = 0;

@@ -22,8 +22,8 @@ struct LogProbability {
   double entropy = 0.0;
 };
 
-// How much an episode counts in a loss: loss = -(weights x values). A step of training makes an
-// episode with a positive weight more likely.
+// Says how much an episode counts in a loss: loss = -(weights x values). A step of training makes
+// an episode with a positive weight more likely.
 struct EpisodeWeights {
   double log_probability = 1.0;
   double entropy = 0.0;  // only DualModel and PublishedModel use it
@@ -32,8 +32,8 @@ struct EpisodeWeights {
   std::span<const double> by_step = {};
 };
 
-// What the episodes of one batch hold, each in a slot of its own. It belongs to the model that made
-// it and can be used for one problem after another.
+// Holds the intermediate values of the episodes of one batch, each in a slot of its own. Only the
+// model that made it can use it, for one problem after another.
 class Workspace {
  public:
   virtual ~Workspace() = default;

@@ -13,7 +13,7 @@
 
 namespace doppler::policy {
 
-// How choices are drawn from the probabilities p of a policy.
+// Describes how choices are drawn from the probabilities p of a policy.
 struct SamplingSettings {
   // Choices are drawn in proportion to p ^ (1 / temperature). At 1 that is the policy itself; at 0
   // it is the likeliest choice.

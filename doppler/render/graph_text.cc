@@ -82,7 +82,7 @@ std::string operation_name(const tra::Expression& e) {
   return e.name.empty() ? tra::label(e.kernel) : e.name;
 }
 
-// What a plan is shown with: constants are no operations.
+// Returns the operations with which a plan is shown: constants are none.
 std::vector<const tra::PlannedOperation*> shown_operations(const tra::Plan& plan) {
   std::vector<const tra::PlannedOperation*> shown;
   for (const tra::PlannedOperation& operation : plan.operations()) {

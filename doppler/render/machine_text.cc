@@ -20,7 +20,8 @@ std::string rate(const std::optional<double>& value, const char* unit) {
   return value ? format_count(*value) + unit : std::string("unknown");
 }
 
-// What one transfer between two devices meets: the slowest channel and the latencies together.
+// Describes what one transfer between two devices meets: the slowest channel and the latencies
+// together.
 struct Path {
   std::optional<double> bandwidth;
   double latency_seconds = 0.0;

@@ -13,7 +13,7 @@ namespace doppler::render {
 // Returns the graph, devices, costs and links, each in lines of its own that end with a newline.
 std::string problem_text(const cost::Problem& problem, const std::string& graph_path);
 
-// Where a graph comes from, and what its reader dropped or guessed.
+// Says which file a graph comes from, and what its reader dropped or guessed.
 struct GraphOrigin {
   GraphOrigin(std::string graph_path, std::vector<std::string> reader_notes = {})
       : path(std::move(graph_path)), notes(std::move(reader_notes)) {}

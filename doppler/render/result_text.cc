@@ -110,7 +110,7 @@ std::string device_table(const cost::Problem& problem, const std::vector<double>
   return text;
 }
 
-// Of a result with runs, min, median and max.
+// Returns the line on the makespan of a result that has `runs`, `min`, `median` and `max`.
 std::string makespan_text(const auto& result, const std::string& unit) {
   if (result.runs == 1) return fmt::format("makespan   {}", format_time(result.median, unit));
   return fmt::format("makespan   {} median of {} runs, {} to {}", format_time(result.median, unit),

@@ -32,7 +32,7 @@ std::string place_json(const cost::Problem& problem, const GraphOrigin& origin,
 // Returns a table with one row per method, with medians over the seeds.
 std::string compare_text(const cost::Problem& problem, const std::vector<analysis::Entry>& entries);
 
-// What several methods gave on one problem.
+// Holds the results of several methods on one problem.
 struct Comparison {
   GraphOrigin origin;
   std::shared_ptr<const cost::Problem> problem;

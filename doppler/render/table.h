@@ -43,7 +43,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// How many devices a text lists at most. Large machines repeat themselves, so that the first few
+// A text lists at most this many devices. Large machines repeat themselves, so that the first few
 // suffice.
 inline constexpr std::size_t kDevicesShown = 16;
 

@@ -10,20 +10,20 @@
 
 namespace doppler::schedule {
 
-// What is checked beyond the rules that hold for every run.
+// Selects what is checked beyond the rules that hold for every run.
 struct CheckOptions {
   // Times may deviate by this much (absolute, in the problem's unit): 0 for a simulator, the
   // clock's resolution for an engine.
   double tolerance = 0.0;
-  // Whether durations must equal the problem's costs. Off for runs with jitter and for engines.
+  // If set, durations must equal the problem's costs. Turn it off for runs with jitter and for
+  // engines.
   bool durations = true;
-  // For work-conserving runs: whether no device may idle while one of its nodes is ready, no
-  // transfer may wait while its route is free, and the choice rule's best must go first (priority
-  // and fifo).
+  // If set, in work-conserving runs no device may idle while one of its nodes is ready, no transfer
+  // may wait while its route is free, and the choice rule's best must go first (priority and fifo).
   bool work_conserving = true;
-  // Whether peak memory must stay within capacity.
+  // If set, peak memory must stay within capacity.
   bool memory = false;
-  // How long one barrier of a synchronous run takes.
+  // The time that one barrier of a synchronous run takes, in the problem's unit.
   double barrier_time = 0.0;
 };
 

@@ -1,5 +1,5 @@
-// What the parts of the checker share: the list of violations, and the facts that follow from a
-// timeline. Internal to checker*.cc.
+// Holds what the parts of the checker share: the list of violations, and the facts that follow from
+// a timeline. Internal to checker*.cc.
 #pragma once
 
 #include <cstdint>
@@ -47,12 +47,12 @@ struct Facts {
   std::vector<std::uint8_t> node_early = {};
   std::vector<double> transfer_ready = {};  // by position in timeline.transfers
   std::vector<std::uint8_t> transfer_early = {};
-  // With channel links: the highest priority among the transfer's consumers on its destination; an
-  // update that no node waits for has the lowest.
+  // Filled with channel links only: the highest priority among the transfer's consumers on its
+  // destination. An update that no node waits for has the lowest.
   std::vector<double> transfer_priority = {};
   // These three are filled for synchronous runs only.
   std::vector<std::uint32_t> node_level = {};
-  // When the transfers of each level may start, and those after the last level.
+  // The times from which the transfers of each level may start, and those after the last level.
   std::vector<double> phase_start = {};
   std::vector<std::uint32_t> transfer_phase = {};
 
@@ -82,9 +82,9 @@ struct Facts {
 // checker_transfers.cc.
 void check_transfers(Facts& facts);
 
-// Three steps for synchronous runs: find the levels of the graph; once the transfers are checked,
-// find the phases between barriers and when the transfers are ready; check that the barriers keep
-// the phases apart. In checker.cc.
+// These are three steps for synchronous runs: find the levels of the graph; once the transfers are
+// checked, find the phases between barriers and when the transfers are ready; check that the
+// barriers keep the phases apart. In checker.cc.
 void find_levels(Facts& facts);
 void find_phases(Facts& facts);
 void check_levels(const Facts& facts);

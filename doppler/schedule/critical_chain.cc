@@ -16,9 +16,9 @@ struct Item {
   std::uint32_t index = 0;  // of the node, or in Timeline::transfers
 };
 
-// What took up one resource (or all of them), by its end. Items that took no time are left out:
-// they delay nobody, and every step back over a resource then leads to an earlier time, so that the
-// walk ends.
+// Lists what took up one resource (or all of them), by its end. Items that took no time are left
+// out: they delay nobody, and every step back over a resource then leads to an earlier time, so
+// that the walk ends.
 class Occupants {
  public:
   void add(Item item, double start, double end) {
@@ -100,7 +100,7 @@ class ChainFinder {
   }
 
  private:
-  // What ended last of the things that an item waited for.
+  // Names what ended last of the things that an item waited for.
   struct Cause {
     Item item;
     Reason reason = Reason::kIdle;

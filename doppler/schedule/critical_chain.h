@@ -1,5 +1,5 @@
-// Why a run took as long as it did: one chain of nodes and transfers, each of which began when the
-// one before it ended, from time 0 to the makespan.
+// Explains why a run took as long as it did, by one chain of nodes and transfers, each of which
+// began when the one before it ended, from time 0 to the makespan.
 //
 // The chain is found backwards from what ended last. A node began when the last of its inputs was
 // there or when its device became free; a transfer when its tensor was complete or when a channel
@@ -42,7 +42,8 @@ struct ChainStep {
   double end = 0.0;
 };
 
-// In the problem's time unit; the five parts add up to the makespan (up to rounding).
+// The critical chain of a run. Times are in the problem's unit; the five parts add up to the
+// makespan (up to rounding).
 struct CriticalChain {
   std::vector<ChainStep> steps;  // by time: the first begins at 0, each begins where the last ended
   double compute = 0.0;          // nodes whose result the next step needs

@@ -1,4 +1,5 @@
-// How much memory a run takes on each device, from its Timeline (docs/semantics.md, "Memory").
+// Computes from the Timeline of a run how much memory it takes on each device (docs/semantics.md,
+// "Memory").
 #pragma once
 
 #include <cstdint>

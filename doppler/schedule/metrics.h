@@ -14,13 +14,13 @@
 
 namespace doppler::schedule {
 
-// How much a device or channel was used in a run.
+// Tells how much a device or channel was used in a run.
 struct ResourceUse {
   double busy = 0.0;         // in the problem's time unit, summed over the units of a channel
   double utilisation = 0.0;  // busy / (makespan x capacity), from 0 to 1
 };
 
-// How busy everything was in a run, and what was moved.
+// Tells how busy devices and channels were in a run, and how much was moved.
 struct Metrics {
   std::vector<ResourceUse> devices;   // by device
   std::vector<ResourceUse> channels;  // by channel; empty with free links, which hold none

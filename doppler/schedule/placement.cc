@@ -72,10 +72,11 @@ using cost::LinkMode;
 
 constexpr std::string_view kFormat = "doppler.placement";
 constexpr std::uint64_t kVersion = 1;
-// Of an open dimension.
+// The largest size that a file may give for an open dimension.
 constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 40;
 
-// The value whose name comes next, of those that `name_of` names.
+// Reads a name and returns the one of `values` that has it. Fails, listing the known names, if none
+// has.
 template <class Value, class NameOf>
 Value read_choice(JsonReader& reader, std::initializer_list<Value> values, const NameOf& name_of) {
   const std::string text = reader.string();

@@ -38,12 +38,12 @@ Placement with_b_levels(const cost::Problem& problem, std::vector<DeviceId> devi
 // breaks a constraint (pin, forbid, colocate). Does not check memory.
 void check_placement(const cost::Problem& problem, const Placement& placement);
 
-// What a placement was made for, and by which method.
+// Says what a placement was made for, and by which method.
 struct PlacementOrigin {
   std::string graph;    // the path of its file
   std::string devices;  // their specification, as device::topology_from_spec reads it
-  // How the graph's file was read: sizes of dimensions that it leaves open, and its format (empty:
-  // recognised by its content).
+  // These two say how the graph's file was read: the sizes of dimensions that it leaves open, and
+  // its format (empty: recognised by its content).
   std::map<std::string, std::int64_t> dimensions = {};
   std::string graph_format = {};
   cost::ConstraintRules constraints = {};  // in addition to those of the graph's file
@@ -58,7 +58,7 @@ struct PlacementOrigin {
   std::string time_unit = "s";
 };
 
-// What a placement file holds (docs/formats/placement.md).
+// Holds the content of a placement file (docs/formats/placement.md).
 struct PlacementFile {
   PlacementOrigin origin;
   Placement placement;

@@ -1,5 +1,6 @@
-// What happened in one run of a placed graph: when each node ran and each transfer moved. The
-// simulator and the engine both emit it, so that one checker and one report serve both.
+// Timeline records what happened in one run of a placed graph: when each node ran and when each
+// transfer moved. The simulator and the engine both emit it, so that one checker and one report
+// serve both.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,19 @@ enum class Mode : std::uint8_t {
   kSynchronous,  // level by level, with barriers
 };
 
-// Which of several ready nodes (or waiting transfers) goes first.
+// Selects which of several ready nodes (or waiting transfers) goes first.
 enum class Choice : std::uint8_t { kPriority, kFifo, kRandom };
 
-// When a node ran.
+// Records when a node ran.
 struct NodeRun {
   double start = 0.0;
   double end = 0.0;
 };
 
-// When a tensor moved. With channel links there is one transfer per (tensor, destination), and
-// `consumer` is invalid. With free links there is one per (tensor, consumer) on different devices;
-// `consumer` is invalid only for the delivery of an updated parameter. `start` is when the data
-// began to move.
+// Records when a tensor moved. With channel links there is one transfer per (tensor, destination),
+// and `consumer` is invalid. With free links there is one per (tensor, consumer) on different
+// devices; `consumer` is invalid only for the delivery of an updated parameter. `start` is when the
+// data began to move.
 struct TransferRun {
   TensorId tensor;
   NodeId consumer;

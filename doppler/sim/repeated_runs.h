@@ -29,7 +29,7 @@ schedule::Figures measure_figures(const cost::Problem& problem,
                                   const schedule::Placement& placement, std::uint64_t seed,
                                   int threads = 1);
 
-// How to run a placement repeatedly.
+// Holds the settings of repeated runs of one placement.
 struct SimulateSettings {
   schedule::Mode mode = schedule::Mode::kWorkConserving;
   schedule::Choice choice = schedule::Choice::kPriority;

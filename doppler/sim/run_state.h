@@ -76,7 +76,7 @@ struct RunInput {
   schedule::Timeline* record = nullptr;  // filled where set; its vectors have the right size
 };
 
-// What both run loops keep while they simulate a run.
+// Holds the state that both run loops keep while they simulate a run.
 struct RunState {
   explicit RunState(const cost::Problem& problem);
 
@@ -118,7 +118,7 @@ struct RunState {
   DeviceSet touched;                   // devices that may start something now
 };
 
-// The keys of JitterTable::factor. A node and a transfer never have the same one.
+// Return the keys of JitterTable::factor. A node and a transfer never have the same one.
 inline std::uint64_t node_key(std::uint32_t node) {
   return node;
 }

@@ -1,5 +1,6 @@
-// What is to come at each device in the run loop for free links: the nodes whose last input is on
-// its way, and the time at which the device needs attention next. Internal to sim/.
+// Keeps track of what is to come at each device in the run loop for free links: the nodes whose
+// last input is on its way, and the time at which the device needs attention next. Internal to
+// sim/.
 #pragma once
 
 #include <algorithm>
@@ -106,13 +107,14 @@ class PendingQueues {
 
 // --- due times ---
 //
-// When each device needs attention next: at the end of its node or, where it is idle, at the next
-// arrival. Two implementations of one interface. first() returns the device to serve next: the one
-// with the earliest time, ties to the lower id. Its time is infinite where nothing is left to do.
+// These two classes know when each device needs attention next: at the end of its node or, where it
+// is idle, at the next arrival. They have one interface. first() returns the device to serve next:
+// the one with the earliest time, ties to the lower id. Its time is infinite where nothing is left
+// to do.
 
-// For up to kMostDevices devices: a scan without branches, since mispredicted ones would cost more.
-// Scalar on purpose: a vector load over a time just stored would wait for the store to reach the
-// cache.
+// Serves up to kMostDevices devices by a scan without branches, since mispredicted ones would cost
+// more. Scalar on purpose: a vector load over a time just stored would wait for the store to reach
+// the cache.
 class FewDueTimes {
  public:
   static constexpr std::size_t kMostDevices = 16;
@@ -146,7 +148,7 @@ class FewDueTimes {
   std::array<double, kMostDevices> time_{};
 };
 
-// For any number of devices: a tree of winners. A change takes O(log devices).
+// Serves any number of devices by a tree of winners. A change takes O(log devices).
 class ManyDueTimes {
  public:
   void resize(std::size_t devices) {

@@ -28,7 +28,7 @@ Relation apply(const std::string& function, const Relation& a);
 Relation scale(const Relation& a, double factor);
 Relation shift(const Relation& a, double amount);
 
-// Reduce these dimensions.
+// Reduce the dimensions that `over` names.
 Relation sum(const Relation& a, const std::vector<std::string>& over);
 Relation mean(const Relation& a, const std::vector<std::string>& over);
 Relation max(const Relation& a, const std::vector<std::string>& over);

@@ -228,6 +228,14 @@ TEST_F(Place, LearnsOnTheGraphItself) {
   }
 }
 
+TEST_F(Place, CompareReadsEveryGraphBeforeItBegins) {
+  const Outcome outcome =
+      files_.dopp("compare g.json nowhere.json --devices uniform:2 --methods heft");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("nowhere.json"));
+}
+
 TEST_F(Place, CompareListsEveryMethodAndSeed) {
   const Outcome words =
       files_.dopp("compare g.json fan.json --devices uniform:2 --evaluations 300 --seeds 2");

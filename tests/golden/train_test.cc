@@ -234,7 +234,9 @@ TEST(Train, SaysWhatIsWrong) {
   EXPECT_THAT(error_of(line + "-o run --resume"), HasSubstr("no training to go on with"));
   ASSERT_EQ(files.dopp(line + "--episodes 16 -o run").exit_code, 0);
   EXPECT_THAT(error_of(line + "--episodes 16 -o run"), HasSubstr("--resume"));
-  EXPECT_THAT(error_of(line + "--episodes 32 -o run --resume"), HasSubstr("other settings"));
+  EXPECT_THAT(
+      error_of(line + "--episodes 32 -o run --resume"),
+      HasSubstr("run: the checkpoint is of a training with other settings; give the same "));
   EXPECT_THAT(error_of(line + "--stages both -o x"), HasSubstr("--stages"));
   EXPECT_THAT(error_of(line + "--stages imitation --teacher nobody -o x"), HasSubstr("nobody"));
   EXPECT_THAT(error_of(line + "--model nobody -o x"),

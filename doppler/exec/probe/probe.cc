@@ -21,7 +21,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What is measured and for how long. Machines have phases in which they are slow, so that
+// Says what is measured and for how long. Machines have phases in which they are slow, so that
 // everything is measured in several passes, and products, which most of the time of a model goes
 // to, again and again between other kernels.
 struct ProbePlan {

@@ -15,7 +15,7 @@ namespace doppler::exec {
 struct ProbeSettings {
   std::size_t devices = 0;  // 0: one for each CPU that this process may use
   bool quick = false;       // measures fewer sizes for a shorter time: some seconds in all
-  // If set, called with what is measured next and with the share that is done.
+  // If set, this function is called with what is measured next and with the share that is done.
   std::function<void(const std::string& what, double share)> progress = {};
 };
 

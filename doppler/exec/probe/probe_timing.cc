@@ -45,7 +45,7 @@ class InputMaker {
   Rng rng_{1};
 };
 
-// How many inputs of each form take turns, and how often each form runs on a device in a run.
+// Says how many inputs of each form take turns, and how often each form runs on a device in a run.
 struct ProbeTurns {
   std::size_t sets;
   std::size_t cycles;

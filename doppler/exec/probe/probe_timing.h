@@ -1,5 +1,5 @@
-// How long kernels, and the engine itself, take on this computer: runs small graphs on the engine
-// and takes the times from its timelines.
+// Measures how long kernels, and the engine itself, take on this computer. It runs small graphs on
+// the engine and takes the times from their timelines.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,7 @@ struct ProbeTarget {
   double spread() const;  // of all samples, each as a share of its form's mean
 };
 
-// How long the engine itself takes.
+// Holds samples of the time that the engine itself takes for nodes and transfers.
 struct EngineSamples {
   Samples node;      // a node of chains that do nothing, one chain on each device
   Samples hop;       // a node of one such chain that goes from a device to another and back

@@ -14,11 +14,9 @@ bool is_space(char c) {
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
 bool is_letter(char c) {
-  return (lower(c) >= 'a' && lower(c) <= 'z') || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+  return (to_lower(c) >= 'a' && to_lower(c) <= 'z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
 }
 
 }  // namespace
@@ -26,7 +24,7 @@ bool is_letter(char c) {
 bool DotToken::is_keyword(std::string_view keyword) const {
   return kind == Kind::kId && !quoted &&
          std::equal(text.begin(), text.end(), keyword.begin(), keyword.end(),
-                    [](char c, char wanted) { return lower(c) == wanted; });
+                    [](char c, char wanted) { return to_lower(c) == wanted; });
 }
 
 DotLexer::DotLexer(const std::string& file, std::string_view text) : file_(file), text_(text) {
@@ -107,7 +105,7 @@ void DotLexer::scan_number() {
     while (at_ < text_.size() && (is_digit(text_[at_]) || text_[at_] == '.')) ++at_;
   };
   skip_digits();
-  if (at_ < text_.size() && lower(text_[at_]) == 'e') {
+  if (at_ < text_.size() && to_lower(text_[at_]) == 'e') {
     ++at_;
     if (at_ < text_.size() && (text_[at_] == '+' || text_[at_] == '-')) ++at_;
     skip_digits();

@@ -55,7 +55,8 @@ class StagePlacer {
         cost_(problem.device_count()),
         has_copy_(problem.device_count(), false) {}
 
-  // Where `hurry`, without looking for anything better than the greedy assignment.
+  // Places the units of a stage; with `hurry` it does not look for anything better than the greedy
+  // assignment.
   void place(std::span<const NodeId> stage, bool hurry) {
     collect(stage);
     if (items_.empty()) return;
@@ -161,7 +162,7 @@ class StagePlacer {
   double transfer(const Input& input, DeviceId to) const {
     return problem_.transfer_time(*input.edge, input.from, to);
   }
-  // What running the unit there takes beyond its fastest device.
+  // Returns the time that the unit takes there beyond its fastest device.
   double slowness(const Item& item, DeviceId device) const {
     double extra = 0.0;
     for (const NodeId node : problem_.unit(item.unit)) {
@@ -316,7 +317,7 @@ class StagePlacer {
   std::vector<bool> taken_;                // by unit: in this or an earlier stage
   std::uint64_t steps_left_ = kAllSteps;   // of branch and bound, in all stages
 
-  // Of the current stage.
+  // The state of the current stage.
   std::vector<Item> items_;
   std::vector<Input> inputs_;
   std::vector<std::size_t> count_;  // by device
@@ -326,7 +327,7 @@ class StagePlacer {
   double best_cost_ = 0.0;
   std::uint64_t stage_steps_left_ = 0;
 
-  // Of the current item.
+  // The state of the current item.
   std::vector<double> cost_;    // by device: what putting it there adds
   std::vector<bool> has_copy_;  // by device, all false between uses
 };

@@ -12,7 +12,7 @@ namespace doppler::place {
 // The idle stretches of one device in a planned schedule. Not thread safe.
 class IdleGaps {
  public:
-  // The device is idle from time 0 on.
+  // Makes the gaps of a device that is idle from time 0 on.
   IdleGaps();
 
   // Returns the earliest start, not before `ready`, of an idle stretch of this duration; infinity
@@ -35,7 +35,7 @@ class IdleGaps {
     std::vector<Gap> gaps;  // never empty
     double longest;         // at least the longest of the gaps
   };
-  // In one block: about the square root of the length of a long list.
+  // The most gaps that one block holds: about the square root of the length of a long list.
   static constexpr std::size_t kMostGaps = 64;
 
   std::vector<Block> blocks_;

@@ -93,8 +93,8 @@ double sum(std::span<const double> shares) {
 constexpr double kHeaviestInHalf = 0.75;
 constexpr double kSmallestHalf = 0.1;
 
-// Whether METIS can be asked for all these parts at once: what it splits again will not be empty.
-// `heaviest` is the weight of the heaviest vertex, in the unit of the shares.
+// Returns whether METIS can be asked for all these parts at once: what it splits again will not be
+// empty. `heaviest` is the weight of the heaviest vertex, in the unit of the shares.
 bool halves_are_filled(std::span<const double> shares, double heaviest) {
   if (shares.size() < 3) return true;  // halves of one part each
   const auto left = shares.first(shares.size() / 2), right = shares.subspan(left.size());

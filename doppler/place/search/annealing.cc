@@ -89,7 +89,7 @@ class Chain {
     if (scorer_.stochastic()) {
       // New runs stand for the objective after every meeting, so that no lucky ones are learned.
       scorer_.set_samples(rng_());
-      look(scorer_.score(current_, kInfinity));
+      accept(scorer_.score(current_, kInfinity));
     }
     while (scorer_.evaluations() < until) {
       if (scorer_.evaluations() >= cycle_begin_ + cycle_length_) {
@@ -115,10 +115,10 @@ class Chain {
                          (kFullCyclePerNode * static_cast<double>(problem_.node_count()) *
                           (scorer_.stochastic() ? Scorer::kSamples : 1));
     warm_ = std::max(kWarm * std::sqrt(std::min(1.0, share)), 10.0 * kCold);
-    look(scorer_.score(current_, kInfinity));
+    accept(scorer_.score(current_, kInfinity));
   }
 
-  void look(double value) {
+  void accept(double value) {
     value_ = value;
     neighborhood_.look_at(scorer_.last_run());
   }
@@ -138,7 +138,7 @@ class Chain {
       neighborhood_.undo(current_);
       return;
     }
-    look(value);
+    accept(value);
     if (value < best_.value) consider();
   }
 

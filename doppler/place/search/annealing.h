@@ -21,7 +21,7 @@
 
 namespace doppler::place {
 
-// How to anneal.
+// Holds the options of anneal().
 struct AnnealingOptions {
   Neighborhood::Style style = Neighborhood::Style::kGuided;
   int chains = 8;
@@ -31,7 +31,8 @@ struct AnnealingOptions {
 
 struct AnnealingResult {
   schedule::Placement placement;
-  // Of the objective; where that is a mean, over more runs than the search looked at.
+  // The value of the objective, in the problem's time unit. Where the objective is a mean, it is
+  // taken over Scorer::kValidationSamples runs, more than the search looks at.
   double value = 0.0;
   std::uint64_t evaluations = 0;  // including AnnealingOptions::evaluations_before
   bool met_bound = false;         // so that no placement is better

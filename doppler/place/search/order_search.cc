@@ -337,7 +337,7 @@ void OrderSearch::next_moment(Run& run) const {
 
 // --- the search ---
 
-// What the run takes at least: longest paths and one-machine bounds from here, transfers
+// Returns what the run takes at least: longest paths and one-machine bounds from here, transfers
 // uncontended.
 double OrderSearch::bound(const Run& run) {
   double least = run.makespan;

@@ -7,7 +7,7 @@
 // priority decides both on its device and among the transfers of its inputs, so choices have to
 // agree with each other (priority_rules.h).
 //
-// For problems of up to 64 nodes. Not thread safe. Nothing is allocated once the buffers have
+// It serves problems of up to 64 nodes. Not thread safe. Nothing is allocated once the buffers have
 // grown.
 #pragma once
 

@@ -1,4 +1,5 @@
-// What a search minimises, and how much of its budget it has used.
+// Scorer computes the value that a search minimises; SearchBudget counts the steps of a tree
+// search.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@
 
 namespace doppler::policy {
 
-// What one pass of the network gives.
+// Holds the result of one pass of the network.
 template <class T>
 struct GdpPass {
   nn::Matrix<T> scores;  // by position in the order of nodes: a score of each device

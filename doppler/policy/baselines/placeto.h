@@ -27,7 +27,7 @@
 
 namespace doppler::policy {
 
-// What a node is to the current one.
+// Says how a node relates to the current one.
 enum class Relation : std::uint8_t { kItself, kAncestor, kDescendant, kParallel };
 inline constexpr std::size_t kRelations = 4;
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "doppler/policy/published/published_features.h"
+#include "doppler/policy/dual/published_features.h"
 
 namespace doppler::policy {
 namespace {

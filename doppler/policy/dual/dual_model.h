@@ -9,8 +9,8 @@
 
 #include "doppler/policy/dual/episode_sampler.h"
 #include "doppler/policy/dual/network.h"
+#include "doppler/policy/dual/published_network.h"
 #include "doppler/policy/model.h"
-#include "doppler/policy/published/published_network.h"
 
 namespace doppler::policy {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "doppler/base/error.h"
-#include "doppler/policy/published/published_features.h"
+#include "doppler/policy/dual/published_features.h"
 #include "doppler/policy/sampling.h"
 
 namespace doppler::policy {

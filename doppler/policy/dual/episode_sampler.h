@@ -24,8 +24,8 @@ struct DualDesign {
   DecisionMaker device_choice = DecisionMaker::kLearned;
 };
 
-// How much the log probabilities of the two policies and their entropy count in a loss:
-// loss = -(weights x values).
+// Says how much the log probabilities of the two policies and their entropy count in a loss, which
+// is -(weights x values).
 struct LossWeights {
   double sel = 1.0, plc = 1.0, entropy = 0.0;
 };

@@ -1,4 +1,4 @@
-// What networks with a SEL and a PLC are made of besides dense layers: rounds of message passing,
+// The parts of networks with a SEL and a PLC, besides dense layers: rounds of message passing,
 // means along paths, the bounded scores of SEL, the last layers of PLC, and the preferences that
 // both have before they are trained. Functions and layers are thread safe as long as callers do not
 // share what is written.
@@ -55,8 +55,8 @@ class MessageRounds {
   std::vector<Round> rounds_;
 };
 
-// What SEL and PLC prefer before they have learnt anything. It is added to the scores of the
-// networks, and training can unlearn it.
+// Selects what SEL and PLC prefer before they have learnt anything. The preference is added to the
+// scores of the networks, and training can unlearn it.
 enum class Prior : std::uint8_t {
   kNone,
   kList,  // a soft list scheduler that keeps siblings together

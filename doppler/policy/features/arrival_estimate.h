@@ -1,4 +1,4 @@
-// When the inputs of a node could be on each device of a partial placement.
+// Estimates when the inputs of a node could be on each device of a partial placement.
 //
 // There are two estimates. One lets every transfer take its uncontended time. The other lets
 // transfers wait for those that placed nodes already need: channel by channel where the problem has
@@ -33,11 +33,13 @@ class ArrivalEstimate {
 
   // Finds the two results below for a node. REQUIRES: its producers are placed.
   void evaluate(NodeId node);
-  // By device: when the inputs of the evaluated node could be there behind the other transfers.
+  // Returns, by device, when the inputs of the evaluated node could be there behind the other
+  // transfers.
   std::span<const float> behind_traffic() const {
     return traffic_ ? traffic_->arrivals() : std::span<const float>(behind_traffic_);
   }
-  // By device: the sum of the transfer times that the inputs of the evaluated node still need.
+  // Returns, by device, the sum of the transfer times that the inputs of the evaluated node still
+  // need.
   std::span<const float> transfer_times() const {
     return traffic_ ? traffic_->transfer_times()
                     : std::span<const float>(&moved_[evaluated_ * devices_], devices_);

@@ -12,7 +12,7 @@
 
 namespace doppler::policy {
 
-// What a policy sees of a choice (node, device). All times are in units of
+// Lists the features that a policy sees of a choice (node, device). All times are in units of
 // NodeFeatures::time_unit(). "Later", "more" and "slower" compare the device with the best device
 // that may take the node, and enter as log(1 + difference).
 enum class ChoiceFeature : std::size_t {

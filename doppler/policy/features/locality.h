@@ -1,5 +1,5 @@
-// Where the data and the relatives of a node lie in a partial placement: its inputs, the other
-// inputs of its consumers, and nodes of the same meta-op.
+// Tells where the data and the relatives of a node lie in a partial placement: its inputs, the
+// other inputs of its consumers, and nodes of the same meta-op.
 //
 // Data are weighed by their mean transfer time, in units of NodeFeatures::time_unit().
 //
@@ -24,11 +24,12 @@ class Locality {
 
   // Finds the three results below for a node. They are valid until the next evaluate().
   void evaluate(NodeId node);
-  // By device: the share of the node's inputs that lie there.
+  // Returns, by device, the share of the node's inputs that lie there.
   std::span<const float> inputs_near() const { return inputs_near_; }
-  // By device: the share of the other inputs of the node's consumers that lie there.
+  // Returns, by device, the share of the other inputs of the node's consumers that lie there.
   std::span<const float> siblings_near() const { return siblings_near_; }
-  // By device: nodes of the same meta-op there, over an equal share of them. 0 without a meta-op.
+  // Returns, by device, the number of nodes of the same meta-op there, over an equal share of them;
+  // 0 if the node has no meta-op.
   std::span<const float> same_meta_op() const { return same_meta_op_; }
 
   // Puts the node on the device. `sent`: tensors that were sent to the device for it and that from

@@ -6,7 +6,7 @@
 namespace doppler::policy {
 namespace {
 
-// Whether the i-th operand is also one of those before it.
+// Returns whether the i-th operand is also one of those before it.
 bool is_repeated(std::span<const TensorId> operands, std::size_t i) {
   const auto end = operands.begin() + static_cast<std::ptrdiff_t>(i);
   return std::find(operands.begin(), end, operands[i]) != end;

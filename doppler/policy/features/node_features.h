@@ -1,6 +1,6 @@
-// What a policy knows of a problem before anything is placed: features of the nodes and the paths
-// along which it looks ahead and back. Features are scaled by the graph's own totals, so that one
-// set of weights serves graphs and machines of any size.
+// Computes what a policy knows of a problem before anything is placed: features of the nodes, and
+// the paths along which it looks ahead and back. Features are scaled by the graph's own totals, so
+// that one set of weights serves graphs and machines of any size.
 //
 // Trained parameters belong to positions of features, and policy files hold a hash of their names.
 // So neither may change unless policies are trained again.
@@ -16,8 +16,8 @@
 
 namespace doppler::policy {
 
-// What a policy sees of a node. "Mean" times are means over the devices; the critical path is the
-// longest one in mean times.
+// Lists the features that a policy sees of a node. "Mean" times are means over the devices; the
+// critical path is the longest one in mean times.
 enum class NodeFeature : std::size_t {
   kCompute,       // log(1 + mean compute time / time unit)
   kBLevel,        // longest path from the node to an exit, over the critical path
@@ -59,11 +59,12 @@ class NodeFeatures {
 
   // Returns kNodeFeatures numbers for each node, in its row.
   const nn::Matrix<float>& values() const { return values_; }
-  // By node: the distinct nodes that produce what it waits for, and that wait for what it produces.
+  // Return, by node, the distinct nodes that produce what it waits for, and those that wait for
+  // what it produces.
   const nn::Neighbours& producers() const { return producers_; }
   const nn::Neighbours& consumers() const { return consumers_; }
-  // By node: the next node on the longest path to an exit, and the previous one on the longest path
-  // from an entry, in mean costs. The node itself at the end of the path.
+  // Return, by node, the next node on the longest path to an exit and the previous one on the
+  // longest path from an entry, in mean costs. At the end of the path that is the node itself.
   const std::vector<std::uint32_t>& ahead() const { return ahead_; }
   const std::vector<std::uint32_t>& behind() const { return behind_; }
 
@@ -74,8 +75,9 @@ class NodeFeatures {
   double total_compute() const { return total_compute_; }
   // Returns the longest path of the graph in mean costs.
   double critical_path() const { return critical_; }
-  // By node, in mean costs: its compute time, the transfer times of its inputs and of its outputs,
-  // the longest path to an exit with the node itself, and the longest path from an entry to it.
+  // Return, by node and in mean costs: its compute time, the transfer times of its inputs and of
+  // its outputs, the longest path to an exit with the node itself, and the longest path from an
+  // entry to it.
   const std::vector<double>& compute() const { return compute_; }
   const std::vector<double>& traffic_in() const { return traffic_in_; }
   const std::vector<double>& traffic_out() const { return traffic_out_; }

@@ -1,5 +1,5 @@
-// What the SVG pictures of this module share: colours, text, axes. All pictures have a white
-// background, so that they suit any page. Lengths are in pixels.
+// Provides what the SVG pictures of this module share: colours, text and axes. All pictures have a
+// white background, so that they suit any page. Lengths are in pixels.
 #pragma once
 
 #include <array>

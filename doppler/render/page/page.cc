@@ -24,7 +24,7 @@ namespace {
 #include "doppler/render/page/page_text.inc"
 #include "doppler/schedule/metrics.h"
 
-// Where the data go, an empty object in the template.
+// The data go here; in the template this is an empty object.
 constexpr std::string_view kData = "<script id=\"data\" type=\"application/json\">";
 
 // Together these keep a page below 5 MB.

@@ -31,8 +31,8 @@ struct PagePlacement {
   std::string explanation;  // what limits it, a line each
 };
 
-// How one seed of a training went. Times are divided by the best that the training found, so that 1
-// is the best, and averaged over its graphs.
+// Shows how one seed of a training went. Times are divided by the best that the training found, so
+// that 1 is the best, and averaged over its graphs.
 struct PageCurve {
   std::string name;  // "seed 2"
   std::vector<double> episodes;
@@ -73,7 +73,7 @@ std::string page_html(const Page& page);
 // Returns the page without data, as page.html has it.
 std::string_view page_template();
 
-// What the page says about where a placement comes from.
+// Holds what the page says about where a placement comes from.
 struct PlacementLabels {
   std::string file;
   std::string graph_path;

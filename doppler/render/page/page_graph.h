@@ -43,7 +43,7 @@ struct ScopeGroups {
 // even the outermost scopes are too many.
 ScopeGroups group_by_scope(std::span<const std::string_view> scope_of_node, std::size_t most);
 
-// What the page draws as one box.
+// Selects what the page draws as one box.
 enum class Grouping : std::uint8_t {
   kNone,    // a group is a node
   kMetaOp,  // the nodes of a meta-op
@@ -74,7 +74,7 @@ struct PageGraph {
   Layout layout;
 };
 
-// How much detail of a graph the page has room for.
+// Limits the detail of a graph to what the page has room for.
 struct GraphDetail {
   std::size_t items = 0;
   std::size_t name_bytes = 0;    // names are cut to about this
@@ -88,7 +88,7 @@ PageGraph page_graph(const graph::Graph& graph, const GraphDetail& detail);
 void page_graph_json(JsonWriter& json, const graph::Graph& graph, const PageGraph& drawn,
                      const GraphDetail& detail);
 
-// How much detail of a run the page has room for.
+// Limits the detail of a run to what the page has room for.
 struct RunDetail {
   std::size_t bars = 50'000;            // for nodes, and as many for transfers
   std::size_t memory_samples = 40'000;  // over all devices

@@ -146,7 +146,8 @@ class RunWriter {
     json_.end_array();
   }
 
-  // Of nodes their device; of groups how many of their nodes are on which device.
+  // Writes the device of each node or, where nodes are grouped, how many nodes of each group are on
+  // which device.
   void write_items() {
     if (drawn_.grouping == Grouping::kNone) {
       json_.key("device").begin_array(JsonLayout::kCompact);

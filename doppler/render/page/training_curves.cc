@@ -28,7 +28,8 @@ namespace fs = std::filesystem;
 
 // A curve has at most this many points; each stands for the updates of a stretch.
 constexpr std::size_t kMostPoints = 500;
-// Of a service: so that a point is of enough runs to see more than noise.
+// The curve of a service has at most this many points, so that each stands for enough runs to show
+// more than noise.
 constexpr std::size_t kMostServicePoints = 80;
 // Best times of more graphs than this are not listed.
 constexpr std::size_t kMostListed = 12;
@@ -148,7 +149,7 @@ std::vector<PageStage> stages_of(const std::vector<MetricsRow>& rows) {
   return stages;
 }
 
-// What configuration.json says of graphs and devices; nothing where there is none.
+// Holds what configuration.json says of graphs and devices; it is empty without such a file.
 struct CurveSubject {
   std::vector<std::string> graphs;
   std::string devices, list, model;

@@ -70,7 +70,7 @@ void Learner::for_each_episode(std::size_t count, const Body& body) const {
 
 template <class DecodingOf>
 void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding) {
-  // One slot more than is played: for the best so far.
+  // There is one slot more than episodes are played, for the best episode so far.
   task.rollout_->prepare(parameters_, *workspace_, count + 1, threads_for(count + 1));
   task.need_scorers(threads_for(count));
   episodes_.resize(std::max(episodes_.size(), count));
@@ -115,7 +115,7 @@ std::vector<std::vector<double>> Learner::weights_by_step(std::size_t count) con
       if (std::isfinite(time)) longest = std::max(longest, time);
     }
   }
-  // What does not fit counts as worse than the worst that does.
+  // A placement that does not fit into memory counts as slower than the slowest that does.
   constexpr double kMisfit = 1.2;
   const auto value = [&](double time) { return std::isfinite(time) ? time : kMisfit * longest; };
   const std::size_t steps = times_by_step_[0].size() - 1;
@@ -166,7 +166,8 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
     report.mean =
         std::accumulate(fitting.begin(), fitting.end(), 0.0) / static_cast<double>(fitting.size());
   }
-  // What does not fit counts as worse than the worst that does, the more so the more is missing.
+  // An episode that does not fit into memory counts as slower than the slowest that does, the more
+  // so the more memory is missing.
   constexpr double kMisfit = 1.2;
   double all_bytes = 1.0;
   for (std::size_t t = 0; t < task.problem().tensor_count(); ++t) {
@@ -184,7 +185,7 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   for (const double value : values) squares += (value - centre) * (value - centre);
   const double deviation = std::sqrt(squares / static_cast<double>(count));
 
-  // Where all are the same there is nothing to learn from them.
+  // If all episodes took the same time, there is nothing to learn from them.
   std::size_t played = deviation > 1e-9 * centre ? count : 0;
   std::vector<std::vector<double>> by_step;
   if (!task.rollout_->first_devices().empty() && !task.measure_) {
@@ -219,7 +220,7 @@ BatchReport Learner::reinforce_one(Task& task, std::uint64_t seed, double rate,
   BatchReport report{.mean = time, .best = time, .misfits = std::isfinite(time) ? 0u : 1u};
   if (report.misfits > 0) return report;
   MeanTime& mean = task.mean_time_;
-  // In units of the mean, so that one rate serves all graphs.
+  // The weight is in units of the mean, so that one rate serves all graphs.
   const double weight = mean.episodes > 0.0 && mean.seconds > 0.0 ? 1.0 - time / mean.seconds : 0.0;
   mean.episodes += 1.0;
   mean.seconds += (time - mean.seconds) / mean.episodes;
@@ -260,7 +261,8 @@ BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> ep
   });
   gradients_.assign(parameters_.size(), 0.0f);
   task.rollout_->add_gradients(count, gradients_);
-  // Of a mean over episodes and over steps: graphs of any size then learn at the same rate.
+  // The gradient becomes that of a mean over episodes and steps, so that graphs of any size learn
+  // at the same rate.
   const auto share = static_cast<float>(1.0 / static_cast<double>(count * nodes));
   for (float& gradient : gradients_) gradient *= share;
   report.gradient_length = nn::clip_length(gradients_, settings_.longest_gradient);
@@ -276,7 +278,7 @@ BatchReport Learner::step(Task& task, std::span<const policy::Episode* const> ep
 namespace {
 
 constexpr std::uint64_t kLeastHorizon = 50;
-// log(1.5). Sound trainings rise by a tenth or two, when a better best is found.
+// The logarithm of 1.5. Sound trainings rise by only a tenth or two, when a better best is found.
 constexpr double kMostRise = 0.405;
 
 }  // namespace
@@ -287,7 +289,7 @@ DivergenceWatch::DivergenceWatch(std::size_t problems)
 bool DivergenceWatch::after_update(double excess, Learner& learner) {
   State& now = state_;
   ++now.batches;
-  // A plain mean until there are enough batches for a running one.
+  // This is a plain mean until there are enough batches for a running one.
   now.level += (excess - now.level) / static_cast<double>(std::min(now.batches, horizon_));
   if (now.batches >= horizon_ && now.level > now.good_level + kMostRise) {
     learner.restore(now.parameters, now.optimiser);

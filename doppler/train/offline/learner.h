@@ -99,12 +99,12 @@ struct LearnerSettings {
   int threads = 1;
 };
 
-// What one batch of episodes came to.
+// Holds the outcome of one batch of episodes. Times are in the problem's unit.
 struct BatchReport {
   // The mean and the smallest time of the episodes that fitted; infinite if none did.
   double mean = 0.0, best = 0.0;
   std::size_t misfits = 0;  // episodes that did not fit into memory
-  // Of the gradient before it was scaled down. If it is not finite, no step was made.
+  // The length of the gradient before it was scaled down. If it is not finite, no step was made.
   double gradient_length = 0.0;
   policy::LogProbability log_probability = {};  // mean over the batch
 };

@@ -167,7 +167,7 @@ const std::vector<policy::Episode>& Training::teacher_episodes_for(std::size_t t
                                   .threads = plan_.learner.threads});
       episodes.push_back(policy::to_episode(problem, placed.placement));
     } catch (const InfeasibleError&) {
-      // Of what does not fit into memory there is nothing to learn.
+      // Nothing can be learnt from what does not fit into memory.
     }
   }
   return episodes;
@@ -240,7 +240,10 @@ TrainingState Training::state() const {
 
 void Training::restore(TrainingState state) {
   if (state.plan_hash != plan_.hash()) {
-    throw InputError("the checkpoint is of a training with other settings");
+    throw InputError(
+        "the checkpoint is of a training with other settings; give the same episodes, stages, "
+        "model, "
+        "recipe, rates and seed as at its start");
   }
   if (state.problems_hash != problems_hash() || state.best_times.size() != tasks_.size() ||
       state.mean_times.size() != tasks_.size() || state.updates > total_updates()) {

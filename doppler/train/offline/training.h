@@ -27,7 +27,7 @@ struct Rates {
   double at(double progress) const { return first + (last - first) * progress; }
 };
 
-// What is trained and how.
+// Says what is trained and how.
 struct TrainingPlan {
   policy::Architecture architecture = policy::Architecture::kDual;
   // If a model needs a number of devices and this has none, it takes that of the problems.
@@ -60,7 +60,7 @@ enum class Stage : std::uint8_t { kImitation, kSimulation, kReal };
 // Returns "imitation", "sim" or "real".
 std::string_view stage_name(Stage stage);
 
-// What one update did.
+// Tells what one update did.
 struct UpdateReport {
   std::uint64_t update = 0;          // counted from 1
   std::uint64_t episodes = 0;        // in all updates so far
@@ -70,8 +70,8 @@ struct UpdateReport {
   double rate = 0.0;     // of learning
   BatchReport batch = {};
   double best_time = 0.0;  // of the task so far; infinite if no episode fitted into memory
-  // Whether the update gave numbers that are not finite and was undone, or the training had
-  // diverged and went back to the last good state.
+  // Set if no step was made because the gradient was not finite, or if the training had diverged
+  // and went back to the last good state.
   bool rolled_back = false;
 };
 
@@ -131,8 +131,8 @@ class Training {
   const place::Registry& teachers_;
   std::unique_ptr<const policy::Model> model_;
   std::vector<std::unique_ptr<Task>> tasks_;
-  // What the teacher did, by task; made when it is first needed. Empty if the teacher found nothing
-  // that fits into memory.
+  // The teacher's episodes by task, made when they are first needed. The list of a task is empty if
+  // the teacher found nothing that fits into memory.
   std::vector<std::optional<std::vector<policy::Episode>>> teacher_episodes_;
   Learner learner_;
   DivergenceWatch watch_;

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kFirstRuns = 10;
 // Samples of a policy, moves of the incumbent, and runs to settle a candidate: what costs less than
 // a search.
-constexpr std::size_t kPolicySamples = 64, kMoves = 64, kSettlingRuns = 400, kTrafficMoves = 4000;
+constexpr std::size_t kPolicySamples = 64, kMoves = 64, kMoveBackRuns = 400, kTrafficMoves = 4000;
 // A candidate that sends all parameters to other devices must be predicted faster by this than one
 // that leaves them where they are.
 constexpr double kMovingCost = 0.005;
@@ -107,7 +107,7 @@ OnlineLearner::OnlineLearner(std::shared_ptr<const cost::Problem> problem,
   }
 }
 
-// Whether the next run may be exploratory: never more than the share of the runs so far, it
+// Returns whether the next run may be exploratory: never more than the share of the runs so far, it
 // included. What is not used may be used later.
 bool OnlineLearner::may_explore() const {
   const double allowed = settings_.explore * static_cast<double>(runs_ + 1);
@@ -254,14 +254,14 @@ Work OnlineLearner::work(const StopToken& stop) {
   if (candidate) {
     cleared = scorer.score(*candidate->placement, cost::kInfinity) <= limit;
   } else {
-    const ProposalContext situation{.problem = problem,
-                                    .incumbent = *incumbent,
-                                    .predicted = predicted,
-                                    .seed = mix64(settings_.seed ^ mix64(proposal + 1)),
-                                    .stop = stop};
+    const ProposalContext context{.problem = problem,
+                                  .incumbent = *incumbent,
+                                  .predicted = predicted,
+                                  .seed = mix64(settings_.seed ^ mix64(proposal + 1)),
+                                  .stop = stop};
     std::optional<PolicyProposer::State> before;
     if (policy_) before = policy_->state();
-    proposed = find_proposal(situation, proposal, tried);
+    proposed = find_proposal(context, proposal, tried);
     if (stop.stop_requested()) {
       if (before) policy_->restore(std::move(*before));
       lock.lock();
@@ -300,25 +300,25 @@ Work OnlineLearner::work(const StopToken& stop) {
 // They take turns: by predictions alone search would nearly always win, since it minimises just
 // these, its simulator's errors included.
 std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
-    const ProposalContext& situation, std::uint64_t number, const std::set<std::uint64_t>& tried) {
+    const ProposalContext& context, std::uint64_t number, const std::set<std::uint64_t>& tried) {
   const double parameters = all_parameter_bytes(*problem_);
   // Nominal times decide whether something may run; what runs is best in many runs with noise.
-  place::Scorer nominal(*situation.problem, schedule::Objective::kNominal);
-  place::Scorer noisy(*situation.problem, schedule::Objective::kRobust);
-  const double incumbent = noisy.validate(situation.incumbent, situation.seed, cost::kInfinity);
+  place::Scorer nominal(*context.problem, schedule::Objective::kNominal);
+  place::Scorer noisy(*context.problem, schedule::Objective::kRobust);
+  const double incumbent = noisy.validate(context.incumbent, context.seed, cost::kInfinity);
   const auto best_of = [&](Proposer& proposer, double least_gain) {
     std::optional<Proposal> best;
     double best_value = incumbent * (1.0 - least_gain);
-    for (schedule::Placement& found : proposer.propose(situation)) {
-      if (situation.stop.stop_requested()) break;
+    for (schedule::Placement& found : proposer.propose(context)) {
+      if (context.stop.stop_requested()) break;
       // Not what sends less: it is predicted to be no faster, so that all of it would go back.
       if (&proposer != traffic_.get()) {
-        found = settled(*situation.problem, std::move(found), situation.incumbent, kSettlingRuns,
-                        situation.seed);
+        found = with_fewest_moves(*context.problem, std::move(found), context.incumbent,
+                                  kMoveBackRuns, context.seed);
       }
-      if (found == situation.incumbent || tried.contains(hash_of(found))) continue;
-      const double moved = moved_parameter_bytes(*problem_, situation.incumbent, found);
-      const double value = noisy.validate(found, situation.seed, cost::kInfinity) *
+      if (found == context.incumbent || tried.contains(hash_of(found))) continue;
+      const double moved = moved_parameter_bytes(*problem_, context.incumbent, found);
+      const double value = noisy.validate(found, context.seed, cost::kInfinity) *
                            (1.0 + (parameters > 0.0 ? kMovingCost * moved / parameters : 0.0));
       if (value >= best_value) continue;
       best_value = value;
@@ -343,7 +343,7 @@ std::optional<OnlineLearner::Proposal> OnlineLearner::find_proposal(
   turns.push_back(moves);
   if (!less_traffic) turns.push_back(traffic);
   for (const Turn& turn : turns) {
-    if (!turn.proposer || situation.stop.stop_requested()) continue;
+    if (!turn.proposer || context.stop.stop_requested()) continue;
     if (auto found = best_of(*turn.proposer, turn.least_gain)) return found;
   }
   return std::nullopt;

@@ -54,7 +54,7 @@ struct OnlineSettings {
   std::uint64_t hash() const;
 };
 
-// What the service is to run next.
+// Tells the service what to run next.
 struct NextRun {
   std::shared_ptr<const schedule::Placement> placement;
   bool exploratory = false;  // whether it is a candidate
@@ -65,7 +65,7 @@ struct NextRun {
 struct Promotion {
   std::uint64_t run = 0;  // the number of runs before it
   Advantage measured = {};
-  // Whether `measured` comes from pairs after the race, which do not overstate. It does not if the
+  // True if `measured` comes from pairs after the race, which do not overstate. It does not if the
   // former incumbent is predicted to be too slow to run once more.
   bool confirmed = false;
   std::string source = {};  // name of the proposer
@@ -75,7 +75,7 @@ struct Promotion {
 struct OnlineSummary {
   std::uint64_t runs = 0, explored = 0, candidates = 0;
   std::vector<Promotion> promotions = {};
-  // By which share the runs take less time than with the placement of the start (0.1 is a tenth),
+  // The share by which runs take less time than with the placement of the start (0.1 is a tenth),
   // with its 95 % interval. It is computed from the races, so that a machine that changes meanwhile
   // does not matter.
   double improvement = 0.0, improvement_low = 0.0, improvement_high = 0.0;
@@ -88,7 +88,7 @@ struct OnlineSummary {
   double predicted = 0.0;
 };
 
-// What a call of work() did.
+// Says what a call of work() did.
 enum class Work : std::uint8_t {
   kNone,         // There was nothing to do.
   kDone,         // There may be more to do.
@@ -136,10 +136,10 @@ class OnlineLearner {
     std::shared_ptr<const schedule::Placement> placement;
     std::string source;
     Race race;
-    // Whether its predicted time allows it to run, and the number of runs behind that prediction.
+    // True if its predicted time allows it to run; and the number of runs behind that prediction.
     bool cleared = false;
     std::uint64_t cleared_at = 0;
-    // Whether it is the former incumbent, which runs once more against the one that replaced it.
+    // True for the former incumbent, which runs once more against the one that replaced it.
     bool former = false;
   };
   struct Proposal {
@@ -156,7 +156,7 @@ class OnlineLearner {
   void end_race(Verdict verdict);
   void end_return();
   void drop_candidate();
-  std::optional<Proposal> find_proposal(const ProposalContext& situation, std::uint64_t number,
+  std::optional<Proposal> find_proposal(const ProposalContext& context, std::uint64_t number,
                                         const std::set<std::uint64_t>& tried);
 
   const std::shared_ptr<const cost::Problem> problem_;

@@ -18,14 +18,13 @@ namespace doppler::train {
 namespace {
 
 // Where to begin: the incumbent, and what list schedulers find with the costs as they are now.
-std::vector<schedule::Placement> starts_of(const ProposalContext& situation) {
-  std::vector<schedule::Placement> starts{situation.incumbent};
-  place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
+std::vector<schedule::Placement> starts_of(const ProposalContext& context) {
+  std::vector<schedule::Placement> starts{context.incumbent};
+  place::Scorer scorer(*context.problem, schedule::Objective::kNominal);
   for (const auto& method : {place::make_heft(), place::make_enumerative()}) {
     try {
       schedule::Placement found =
-          method->place(*situation.problem, {.seed = situation.seed, .stop = situation.stop})
-              .placement;
+          method->place(*context.problem, {.seed = context.seed, .stop = context.stop}).placement;
       if (std::isfinite(scorer.score(found, cost::kInfinity))) {
         starts.push_back(std::move(found));
       }
@@ -40,15 +39,15 @@ class SearchProposer final : public Proposer {
   explicit SearchProposer(std::uint64_t evaluations) : evaluations_(evaluations) {}
   std::string_view name() const override { return "search"; }
 
-  std::vector<schedule::Placement> propose(const ProposalContext& situation) override {
-    const cost::Problem& problem = *situation.problem;
+  std::vector<schedule::Placement> propose(const ProposalContext& context) override {
+    const cost::Problem& problem = *context.problem;
     const place::PlaceRequest request{
-        .seed = situation.seed, .max_evaluations = evaluations_, .stop = situation.stop};
-    std::vector<schedule::Placement> starts = starts_of(situation);
+        .seed = context.seed, .max_evaluations = evaluations_, .stop = context.stop};
+    std::vector<schedule::Placement> starts = starts_of(context);
     const schedule::Bound bound{.name = "none", .value = 0.0};
     // From the incumbent alone what is found is near it; from the others it may be better.
     schedule::Placement near =
-        place::anneal(problem, request, bound, {situation.incumbent}).placement;
+        place::anneal(problem, request, bound, {context.incumbent}).placement;
     schedule::Placement far = place::anneal(problem, request, bound, starts).placement;
     return {std::move(near), std::move(far)};
   }
@@ -66,20 +65,20 @@ class TrafficProposer final : public Proposer {
   explicit TrafficProposer(std::size_t moves) : moves_(moves) {}
   std::string_view name() const override { return "traffic"; }
 
-  std::vector<schedule::Placement> propose(const ProposalContext& situation) override {
-    const cost::Problem& problem = *situation.problem;
-    const double limit = situation.predicted * (1.0 + kTrafficSlack);
-    double least = kTrafficShare * transfer_seconds(problem, situation.incumbent);
-    std::vector<schedule::Placement> starts = starts_of(situation);
+  std::vector<schedule::Placement> propose(const ProposalContext& context) override {
+    const cost::Problem& problem = *context.problem;
+    const double limit = context.predicted * (1.0 + kTrafficSlack);
+    double least = kTrafficShare * transfer_seconds(problem, context.incumbent);
+    std::vector<schedule::Placement> starts = starts_of(context);
     place::Scorer scorer(problem, schedule::Objective::kNominal);
     place::Neighborhood neighborhood(problem, place::Neighborhood::Style::kPlain);
-    Rng rng(situation.seed);
+    Rng rng(context.seed);
     std::vector<schedule::Placement> best;
     for (schedule::Placement& placement : starts) {
       if (!(scorer.score(placement, cost::kInfinity) <= limit)) continue;
       neighborhood.look_at(scorer.last_run());
       double sent = transfer_seconds(problem, placement);
-      for (std::size_t i = 0; i < moves_ && !situation.stop.stop_requested(); ++i) {
+      for (std::size_t i = 0; i < moves_ && !context.stop.stop_requested(); ++i) {
         if (!neighborhood.move(placement, rng)) continue;
         const double now = transfer_seconds(problem, placement);
         if (now < sent && scorer.score(placement, limit) < limit) {
@@ -107,11 +106,11 @@ class MoveProposer final : public Proposer {
   explicit MoveProposer(std::size_t moves) : moves_(moves) {}
   std::string_view name() const override { return "moves"; }
 
-  std::vector<schedule::Placement> propose(const ProposalContext& situation) override {
-    place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
-    place::Neighborhood neighborhood(*situation.problem);
-    Rng rng(situation.seed);
-    schedule::Placement placement = situation.incumbent;
+  std::vector<schedule::Placement> propose(const ProposalContext& context) override {
+    place::Scorer scorer(*context.problem, schedule::Objective::kNominal);
+    place::Neighborhood neighborhood(*context.problem);
+    Rng rng(context.seed);
+    schedule::Placement placement = context.incumbent;
     if (!std::isfinite(scorer.score(placement, cost::kInfinity))) return {};
     neighborhood.look_at(scorer.last_run());
     struct Found {
@@ -122,7 +121,7 @@ class MoveProposer final : public Proposer {
     for (std::size_t i = 0; i < moves_; ++i) {
       if (!neighborhood.move(placement, rng)) continue;
       // Another order alone is rarely worth a run.
-      if (placement.device != situation.incumbent.device) {
+      if (placement.device != context.incumbent.device) {
         const double time = scorer.score(placement, cost::kInfinity);
         if (std::isfinite(time)) found.push_back({time, placement});
       }
@@ -170,26 +169,26 @@ PolicyProposer::PolicyProposer(const policy::Policy& policy, std::size_t updates
       model_(policy::make_model(policy.architecture, policy.shape)),
       learner_(*model_, {}, policy.parameters) {}
 
-std::vector<schedule::Placement> PolicyProposer::propose(const ProposalContext& situation) {
-  Task task(situation.problem, *model_, schedule::Objective::kNominal, origin_.priorities);
+std::vector<schedule::Placement> PolicyProposer::propose(const ProposalContext& context) {
+  Task task(context.problem, *model_, schedule::Objective::kNominal, origin_.priorities);
   // What is in service is where self-imitation begins.
-  const policy::Episode served = policy::to_episode(*situation.problem, situation.incumbent);
-  place::Scorer scorer(*situation.problem, schedule::Objective::kNominal);
+  const policy::Episode served = policy::to_episode(*context.problem, context.incumbent);
+  place::Scorer scorer(*context.problem, schedule::Objective::kNominal);
   task.offer(served, scorer.score(task.placement_of(served), cost::kInfinity), 0.0);
   if (!raced_placements_.empty()) {
     std::vector<policy::Episode> episodes;
     for (const schedule::Placement& raced : raced_placements_) {
-      episodes.push_back(policy::to_episode(*situation.problem, raced));
+      episodes.push_back(policy::to_episode(*context.problem, raced));
     }
     learner_.learn(task, episodes, loss_weights_, kProposerRate);
     raced_placements_.clear();
     loss_weights_.clear();
   }
   for (std::size_t update = 0; update < updates_; ++update) {
-    if (situation.stop.stop_requested()) return {};
-    learner_.reinforce(task, mix64(situation.seed ^ mix64(update)), kProposerRate);
+    if (context.stop.stop_requested()) return {};
+    learner_.reinforce(task, mix64(context.seed ^ mix64(update)), kProposerRate);
   }
-  learner_.sample(task, samples_, situation.seed);
+  learner_.sample(task, samples_, context.seed);
   if (!std::isfinite(task.best_time())) return {};
   return {task.placement()};
 }
@@ -223,9 +222,9 @@ void PolicyProposer::restore(State state) {
   loss_weights_ = std::move(state.loss_weights);
 }
 
-schedule::Placement settled(const cost::Problem& problem, schedule::Placement candidate,
-                            const schedule::Placement& incumbent, std::size_t most_runs,
-                            std::uint64_t seed) {
+schedule::Placement with_fewest_moves(const cost::Problem& problem, schedule::Placement candidate,
+                                      const schedule::Placement& incumbent, std::size_t most_runs,
+                                      std::uint64_t seed) {
   place::Scorer scorer(problem, schedule::Objective::kNominal);
   double time = scorer.score(candidate, cost::kInfinity);
   if (!std::isfinite(time)) return candidate;

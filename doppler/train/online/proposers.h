@@ -19,7 +19,7 @@
 
 namespace doppler::train {
 
-// What is known when a placement to try is asked for.
+// Holds what is known when a placement to try is asked for.
 struct ProposalContext {
   std::shared_ptr<const cost::Problem> problem;  // with costs calibrated on the runs so far
   const schedule::Placement& incumbent;
@@ -35,7 +35,7 @@ class Proposer {
   virtual std::string_view name() const = 0;
   // Returns placements that pass check_placement, the best first; none if it found nothing better
   // than the incumbent.
-  virtual std::vector<schedule::Placement> propose(const ProposalContext& situation) = 0;
+  virtual std::vector<schedule::Placement> propose(const ProposalContext& context) = 0;
 };
 
 // Searches by annealing over large neighbourhoods (place/search/annealing.h), from the incumbent
@@ -58,7 +58,7 @@ class PolicyProposer final : public Proposer {
   PolicyProposer(const policy::Policy& policy, std::size_t updates, std::size_t samples);
 
   std::string_view name() const override { return "policy"; }
-  std::vector<schedule::Placement> propose(const ProposalContext& situation) override;
+  std::vector<schedule::Placement> propose(const ProposalContext& context) override;
   // Adds a measured reward: how a placement did against the incumbent. The next propose() learns
   // from it.
   void learn(const schedule::Placement& placement, const Advantage& measured);
@@ -88,9 +88,9 @@ class PolicyProposer final : public Proposer {
 // Returns the candidate with as many nodes as possible moved back to where the incumbent has them:
 // what does not make it faster is not moved, so that parameters stay where they are and little is
 // risked. Nodes that read parameters are tried first. Takes at most `most_runs` simulated runs.
-schedule::Placement settled(const cost::Problem& problem, schedule::Placement candidate,
-                            const schedule::Placement& incumbent, std::size_t most_runs,
-                            std::uint64_t seed);
+schedule::Placement with_fewest_moves(const cost::Problem& problem, schedule::Placement candidate,
+                                      const schedule::Placement& incumbent, std::size_t most_runs,
+                                      std::uint64_t seed);
 
 // Returns the sum of the times of all transfers of a run, in the problem's unit. A tensor counts
 // once for each device that it is sent to.

@@ -11,7 +11,7 @@
 
 namespace doppler::train {
 
-// How a candidate's time compares with the incumbent's.
+// Compares a candidate's time with the incumbent's.
 struct Advantage {
   double log_ratio = 0.0;  // log(candidate / incumbent); below 0 if the candidate is faster
   double error = 0.0;      // standard error of log_ratio

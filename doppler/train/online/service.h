@@ -21,7 +21,7 @@ struct ServedRun {
 
 struct ServeSettings {
   std::uint64_t runs = 2000;  // in all, including those before a checkpoint
-  // Whether the learner works on a thread of its own while runs go on. If not, it works between
+  // If set, the learner works on a thread of its own while runs go on. If not, it works between
   // runs, so that the same bits come out every time; that is for virtual clocks.
   bool beside = true;
   StopToken stop = {};

@@ -126,7 +126,12 @@ void RunFolder::save(const Training& training, const std::string& origin) {
 OfflineRun::OfflineRun(Training training, RunFolder folder, std::uint64_t seed, bool resume)
     : training_(std::move(training)), folder_(std::move(folder)), seed_(seed) {
   if (resume) {
-    training_.restore(folder_.read_state());
+    TrainingState state = folder_.read_state();
+    try {
+      training_.restore(std::move(state));
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{}: {}", folder_.path(), error.what()));
+    }
   } else {
     save();
   }

@@ -58,7 +58,8 @@ class RunFolder {
   std::vector<Row> metrics_;
 };
 
-// One such training from where it stands to its end or an interruption. One thread at a time.
+// Runs one such training from where it stands to its end or an interruption. Only one thread at a
+// time may use it.
 class OfflineRun {
  public:
   // Continues from the folder's checkpoint if `resume`, or else writes a first checkpoint, so that

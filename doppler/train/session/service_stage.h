@@ -83,7 +83,7 @@ class ServiceFolder {
 void write_placement_file(const std::string& path, const schedule::Placement& placement,
                           const char* method, const TrainingProblem& problem, std::uint64_t seed);
 
-// What a service begins with.
+// Holds the placement and the policy that a service begins with.
 struct ServiceStart {
   schedule::Placement placement;
   policy::Policy policy;

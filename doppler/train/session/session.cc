@@ -31,7 +31,7 @@ bool has_offline_stage(const SessionSettings& settings) {
          settings.stages.contains(Stage::kSimulation);
 }
 
-// Whether stage III is that of the paper.
+// Returns whether stage III is that of the paper.
 bool as_published(const SessionSettings& settings) {
   return settings.plan.learner.recipe == Recipe::kPaper;
 }

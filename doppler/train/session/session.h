@@ -38,17 +38,17 @@ struct TrainingProblem {
   schedule::PlacementOrigin origin = {};
 };
 
-// What the user named as the session's problems. It is written into configuration.json for people
-// to read; the session itself does not use it.
+// Holds the names that the user gave for the session's problems. They are written into
+// configuration.json for people to read; the session itself does not use them.
 struct ProblemNames {
   std::vector<std::string> graphs = {};
   std::string devices = {};
   std::string list = {};  // a file that lists graphs and devices; empty if there is none
 };
 
-// Stage III: the graph is served by an engine, which learns from its runs. With the paper's recipe
-// it is REINFORCE as published: every run tries what the policy likes best at the moment, or
-// something random, and only machine and runs of these settings count.
+// Holds the settings of stage III, in which the graph is served by an engine, which learns from its
+// runs. With the paper's recipe it is REINFORCE as published: every run tries what the policy likes
+// best at the moment, or something random, and only machine and runs of these settings count.
 struct ServiceSettings {
   exec::MachineSettings machine = {};  // its seed is the plan's
   OnlineSettings learner = {};         // its seed is the plan's
@@ -58,7 +58,7 @@ struct ServiceSettings {
   bool recalibrate = false;
 };
 
-// How far a session is. Counts are episodes in stages I and II, and runs in stage III.
+// Tells how far a session has got. Counts are episodes in stages I and II, and runs in stage III.
 struct SessionProgress {
   Stage stage = Stage::kSimulation;
   bool recalibrating = false;         // stage II once more, after stage III
@@ -80,7 +80,8 @@ struct SessionSettings {
   // depend on them). Without it the folder must be free.
   bool resume = false;
   std::set<Stage> stages = {Stage::kSimulation};
-  // What is trained and how. Stages that are asked for need episodes; those of others do not count.
+  // Says what is trained and how. Each stage that is asked for needs episodes; the episodes of
+  // other stages are ignored.
   TrainingPlan plan = {.imitation_episodes = 2000};
   // Stages I and II: trains with so many seeds from the plan's on, side by side, and keeps the
   // policy of the best. Each seed has a folder "seedN" of its own if there are several.
@@ -89,7 +90,7 @@ struct SessionSettings {
   // alone can begin with a placement file, too. If it is empty, stages I and II begin with random
   // parameters, and stage III alone with the policy that ships.
   std::string start = {};
-  // Replaces the plan's and those of `start`.
+  // If present, replaces the priorities of the plan and of `start`.
   std::optional<policy::Priorities> priorities = std::nullopt;
   ServiceSettings service = {};  // stage III
   ProblemNames names = {};
@@ -100,7 +101,7 @@ struct SessionSettings {
   std::function<void(const SessionProgress&)> progress = {};
 };
 
-// What stages I and II came to for one seed.
+// Holds the result of stages I and II for one seed.
 struct SeedResult {
   std::uint64_t seed = 0;
   std::string folder;
@@ -109,7 +110,7 @@ struct SeedResult {
   std::vector<double> best_times;  // by problem; infinite if no episode fitted into memory
 };
 
-// What stages I and II came to.
+// Holds the result of stages I and II over all seeds.
 struct OfflineResult {
   std::vector<SeedResult> seeds;
   std::size_t best = 0;               // index of the seed whose policy was kept
@@ -119,7 +120,7 @@ struct OfflineResult {
   double seconds = 0.0;
 };
 
-// What stage III came to.
+// Holds the result of stage III.
 struct ServiceResult {
   OnlineSummary summary;
   schedule::Placement placement;    // that was in service in the end

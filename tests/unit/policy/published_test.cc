@@ -9,8 +9,8 @@
 
 #include "doppler/place/cost_estimates.h"
 #include "doppler/policy/dual/episode_sampler.h"
-#include "doppler/policy/published/published_features.h"
-#include "doppler/policy/published/published_network.h"
+#include "doppler/policy/dual/published_features.h"
+#include "doppler/policy/dual/published_network.h"
 #include "support/finite_differences.h"
 #include "support/graphs.h"
 #include "support/random_problems.h"

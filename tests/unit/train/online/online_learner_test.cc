@@ -83,7 +83,7 @@ class Checked {
 };
 
 exec::MachineSkew hidden(const cost::Problem& p) {
-  return lab::hidden_deviation(p, {}, 5);
+  return lab::draw_skew(p, {}, 5);
 }
 
 TEST(OnlineLearner, KeepsItsPromisesAndFindsBetter) {

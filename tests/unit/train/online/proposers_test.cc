@@ -54,17 +54,17 @@ TEST(Proposers, TrafficIsSavedWhereItCostsNoTime) {
   const double before = simulator.makespan(crossing, cost::kInfinity);
   EXPECT_NEAR(transfer_seconds(*problem, crossing), 2 * (kSteps - 1) * 1e-3, 1e-12);
   const auto proposer = make_traffic_proposer(1000);
-  const ProposalContext situation{
+  const ProposalContext context{
       .problem = problem, .incumbent = crossing, .predicted = before, .seed = 1};
-  const std::vector<schedule::Placement> found = proposer->propose(situation);
+  const std::vector<schedule::Placement> found = proposer->propose(context);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(transfer_seconds(*problem, found.front()), 0.0);
   EXPECT_LE(simulator.makespan(found.front(), cost::kInfinity), before);
 
   // From there nothing is left to save.
-  const ProposalContext settled_situation{
+  const ProposalContext settled_context{
       .problem = problem, .incumbent = found.front(), .predicted = before, .seed = 1};
-  EXPECT_TRUE(proposer->propose(settled_situation).empty());
+  EXPECT_TRUE(proposer->propose(settled_context).empty());
 }
 
 }  // namespace

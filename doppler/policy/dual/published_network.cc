@@ -1,4 +1,4 @@
-#include "doppler/policy/published/published_network.h"
+#include "doppler/policy/dual/published_network.h"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doppler/policy/dual/network_layers.h"
-#include "doppler/policy/published/published_features.h"
+#include "doppler/policy/dual/published_features.h"
 
 namespace doppler::policy {
 namespace {

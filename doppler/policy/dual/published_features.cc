@@ -1,4 +1,4 @@
-#include "doppler/policy/published/published_features.h"
+#include "doppler/policy/dual/published_features.h"
 
 #include <algorithm>
 #include <cmath>

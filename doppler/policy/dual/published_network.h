@@ -19,12 +19,12 @@
 #include "doppler/nn/matrix.h"
 #include "doppler/nn/parameters.h"
 #include "doppler/policy/dual/network.h"
+#include "doppler/policy/dual/published_features.h"
 #include "doppler/policy/features/node_features.h"
-#include "doppler/policy/published/published_features.h"
 
 namespace doppler::policy {
 
-// What the published network finds for a graph.
+// Holds what the published network finds for a graph.
 template <class T>
 struct PublishedEncoded : Encoded<T> {
   // For PublishedNetwork::add_gradients().

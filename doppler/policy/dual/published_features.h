@@ -1,4 +1,4 @@
-// What the published network sees: of a graph before anything is placed (PublishedGraph), and of
+// The published network sees features of a graph before anything is placed (PublishedGraph), and of
 // the choice of a device while a placement is built (PublishedChoices).
 #pragma once
 

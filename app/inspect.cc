@@ -1,4 +1,4 @@
-// dopp whatif, dopp diff and dopp explain: they look at placements that there are.
+// dopp whatif, dopp diff and dopp explain inspect placements that were made before.
 #include <map>
 #include <memory>
 #include <string>
@@ -172,7 +172,7 @@ void add_explain(CommandLine& line) {
 
 }  // namespace
 
-void add_look_commands(CommandLine& line) {
+void add_inspect_commands(CommandLine& line) {
   add_what_if(line);
   add_diff(line);
   add_explain(line);
