@@ -130,6 +130,24 @@ TEST(Calibration, NoticesADeviceThatSlowsDown) {
   EXPECT_NEAR(factor(found, 0, 0), 1.0, 0.05);
 }
 
+// Three measurements are known, and each of the five that follow is ten times the one before, up to
+// the largest that is believed: with the fifth the device, or the link, counts as changed.
+TEST(Calibration, NoticesAChangeOnceThreeRunsAreKnownAndFiveDiffer) {
+  const auto p = problem();
+  Calibration of_nodes(p), of_links(p);
+  const DeviceId from(0), to(1);
+  const double expected = p->transfer_time(true, 1e6, from, to);
+  const std::vector<double> ratios{1, 1, 1, 1e1, 1e2, 1e3, 1e4, 1e4};
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    EXPECT_EQ(of_nodes.changes(), 0u) << i;
+    EXPECT_EQ(of_links.changes(), 0u) << i;
+    of_nodes.add(run(*p, {0}, [&](std::size_t, std::size_t) { return ratios[i]; }));
+    of_links.add({.transfers = {{TensorId(0), from, to, expected * ratios[i]}}});
+  }
+  EXPECT_EQ(of_nodes.changes(), 1u);
+  EXPECT_EQ(of_links.changes(), 1u);
+}
+
 TEST(Calibration, LearnsLinks) {
   const auto p = problem();
   Calibration calibration(p);

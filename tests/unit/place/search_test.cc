@@ -208,6 +208,29 @@ TEST(Neighborhood, UndoRestoresAndMovesObeyConstraints) {
   }
 }
 
+// Moves that need a run do nothing before there is one, and those between devices need two of them.
+TEST(Neighborhood, MovesWithoutARunOrASecondDevice) {
+  const auto problem = busy_problem(6);
+  Placement placement = make_round_robin()->place(*problem, {}).placement;
+  Neighborhood without_run(*problem);
+  Rng rng(1);
+  for (int i = 0; i < 2000; ++i) {
+    without_run.move(placement, rng);
+    ASSERT_NO_THROW(schedule::check_placement(*problem, placement)) << "move " << i;
+  }
+
+  const auto alone = test::uniform_problem(
+      test::simple_graph({{"a", 1}, {"b", 2}}, {{"a", "b"}}, 1), 1, cost::LinkMode::kFree);
+  placement = make_round_robin()->place(*alone, {}).placement;
+  const std::vector<DeviceId> devices = placement.device;
+  sim::Simulator simulator(*alone);
+  simulator.makespan(placement, cost::kInfinity);
+  Neighborhood on_one(*alone);
+  on_one.look_at(simulator.last_run());
+  for (int i = 0; i < 2000; ++i) on_one.move(placement, rng);
+  EXPECT_EQ(placement.device, devices);
+}
+
 // a(1) on d0, then its data travels 3 to b(1) on d1; c(2) on d1 runs 0-2 and is on no critical
 // chain.
 TEST(BlockingChain, FollowsTheDataThatArrivesLast) {

@@ -53,6 +53,36 @@ TEST(PlanModel, WhatIsSplitAnewIsSentToAllWhoNeedIt) {
   EXPECT_EQ(model.movement(operand, mine, {1, 2}), Movement::kBroadcast);
 }
 
+// Two parts become three: their boundaries cut the dimension into 2 + 3 - 1 slices, of which three
+// concatenations are made.
+TEST(PlanModel, PartsThatDoNotDivideEachOtherAreSlicedAndJoined) {
+  const Relation x = dense_input("x", {{"b", 64}, {"i", 4}});
+  const Relation w = dense_input("w", {{"i", 4}, {"o", 12}}, InputRole::kParameter);
+  const PlanModel model(std::vector{contract(x, w, {"b", "o"})}, kMachine, {});
+  const PlanModel::Operand& operand = model.operations().back().operands[1];
+  EXPECT_EQ(model.cost(operand, {1, 1, 3}, {1, 2}).nodes, 4.0 + 3.0);
+  EXPECT_EQ(model.cost(operand, {1, 1, 4}, {1, 6}).nodes, 8.0 + 4.0);
+}
+
+// Two products read w, so that each delivers half of its new value.
+TEST(PlanModel, UsesOfAParameterShareTheDeliveryOfItsNewValue) {
+  const Relation w = dense_input("w", {{"i", 4}, {"o", 8}}, InputRole::kParameter);
+  const Relation one = contract(dense_input("x", {{"b", 64}, {"i", 4}}), w, {"b", "o"});
+  const Relation two = contract(dense_input("z", {{"c", 64}, {"i", 4}}), w, {"c", "o"});
+  const Relation updated =
+      join(w, w, binary("sgd_update", w->type.dimensions, w->type.dimensions, 0.1));
+  const std::vector<std::pair<Relation, Relation>> updates{{updated, w}};
+  const PlanModel model(std::vector{one, two, updated}, kMachine, updates);
+  int products = 0;
+  for (const PlanModel::Operation& operation : model.operations()) {
+    if (!operation.product) continue;
+    ++products;
+    EXPECT_EQ(operation.operands[0].update_share, 0.0);
+    EXPECT_EQ(operation.operands[1].update_share, 0.5);
+  }
+  EXPECT_EQ(products, 2);
+}
+
 // 7 rows in 2 parts: the larger has 4.
 TEST(PlanModel, TheLargestPartCounts) {
   const Relation x = dense_input("x", {{"b", 7}, {"i", 1000}});
