@@ -104,6 +104,20 @@ TEST(Search, NeverWorseThanWhereItStarts) {
   }
 }
 
+// Priorities mean nothing but an order: a search from tiny ones goes the same way.
+TEST(Search, TakesNothingButTheOrderFromPrioritiesOfItsStart) {
+  const auto problem = busy_problem(3);
+  const Placement start = make_heft()->place(*problem, {}).placement;
+  Placement tiny = start;
+  for (double& priority : tiny.priority) priority *= 1e-9;
+  const schedule::Bound bound = schedule::best_bound(*problem);
+  const PlaceRequest request{.seed = 5, .max_evaluations = 500};
+  const AnnealingResult from_start = anneal(*problem, request, bound, {start});
+  const AnnealingResult from_tiny = anneal(*problem, request, bound, {tiny});
+  EXPECT_EQ(from_start.placement, from_tiny.placement);
+  EXPECT_EQ(nominal(*problem, from_tiny.placement), from_tiny.value);
+}
+
 TEST(Search, FindsTheOptimumOfTinyProblems) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const auto problem = test::random_problem({.nodes = 5, .devices = 2}, seed);
