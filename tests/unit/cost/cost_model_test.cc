@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "doppler/base/error.h"
+#include "doppler/cost/problem.h"
+#include "doppler/device/spec.h"
 #include "doppler/graph/builder.h"
 
 namespace doppler::cost {
@@ -34,6 +37,23 @@ TEST(Roofline, TheSlowerOfComputeAndMemoryCounts) {
   EXPECT_DOUBLE_EQ(seconds(on), 4e9 / 0.5e11 + 1e-3);
   on.efficiency_by_op["contract"] = device::Efficiency{.compute = 1.0, .memory = 0.25};
   EXPECT_DOUBLE_EQ(seconds(on), 2e8 / 0.25e10 + 1e-3);
+}
+
+// The result of `a` may have to move as soon as there are two devices, and nothing says how long
+// that takes.
+TEST(Problem, NeedsTransferTimesOfWhatCanMove) {
+  graph::GraphBuilder builder;
+  const NodeId a = builder.add_node({.name = "a", .time = 1.0});
+  const NodeId b = builder.add_node({.name = "b", .time = 1.0});
+  builder.connect(builder.add_tensor({.name = "result", .producer = a}), b);
+  const auto graph = std::make_shared<const graph::Graph>(std::move(builder).build());
+  const auto on = [&](const char* devices) {
+    return Problem(graph,
+                   std::make_shared<const device::Topology>(device::topology_from_spec(devices)));
+  };
+  EXPECT_NO_THROW(on("uniform:1"));
+  EXPECT_THROW(on("uniform:2"), InputError);
+  EXPECT_THROW(on("uniform:3"), InputError);
 }
 
 TEST(Roofline, EfficienciesAreThoseOfTheSize) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include "doppler/base/error.h"
@@ -100,6 +101,16 @@ TEST(Engine, TrainsAsTheSerialRunnerDoes) {
         ASSERT_EQ(found.at(tensor), value) << problem->graph().tensor_name(tensor);
       }
     }
+  }
+}
+
+TEST(Engine, TimeCannotBeStretchedByNothingOrForEver) {
+  const auto problem = small_training("4xP100");
+  for (const double scale : {0.0, -1.0, std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THROW(Engine(problem, {.backend = "emulated", .machine = {.time_scale = scale}}),
+                 ParameterError)
+        << scale;
   }
 }
 

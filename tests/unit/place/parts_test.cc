@@ -88,6 +88,45 @@ TEST(IdleGaps, FindTheEarliestStretch) {
   }
 }
 
+// Every node goes where it ends first, into whatever gap there is.
+TEST(InsertionPlan, TakesTheEarliestEndOfAllDevices) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto problem = test::random_problem({.nodes = 40, .devices = 4, .kinds = 3}, seed);
+    const Destinations destinations(*problem);
+    InsertionPlan plan(destinations);
+    DataArrival arrival(destinations);
+    std::vector<DeviceId> device(problem->node_count());
+    std::vector<double> start(problem->node_count()), end(problem->node_count());
+    std::vector<std::vector<std::pair<double, double>>> busy(4);  // by device; sorted
+    for (const NodeId node : problem->graph().topological_order()) {
+      plan.place(node, {});
+      const auto ready = arrival.at_devices(node, device, end);
+      double best = kInfinity;
+      for (const DeviceId d : problem->allowed_devices(node)) {
+        const double time = problem->compute_time(node, d);
+        double at = ready[d.index()];
+        for (const auto& [from, to] : busy[d.index()]) {
+          if (from >= at + time) break;
+          at = std::max(at, to);
+        }
+        if (at + time >= best) continue;
+        best = at + time;
+        device[node.index()] = d;
+        start[node.index()] = at;
+      }
+      end[node.index()] = best;
+      auto& spans = busy[device[node.index()].index()];
+      if (best > start[node.index()]) spans.emplace_back(start[node.index()], best);
+      std::sort(spans.begin(), spans.end());
+    }
+    EXPECT_EQ(plan.makespan(), *std::max_element(end.begin(), end.end()));
+    const schedule::Placement placement = std::move(plan).release();
+    EXPECT_EQ(placement.device, device);
+    for (std::size_t v = 0; v < start.size(); ++v) EXPECT_EQ(placement.priority[v], -start[v]) << v;
+  }
+}
+
 // Heads 0, 1, 4; times 3, 2, 2; tails 5, 6, 0. All three: 0 + 7 + 0 = 7; the first two: 0 + 5 + 5 =
 // 10; the second alone: 1 + 2 + 6 = 9; the last two: 1 + 4 + 0 = 5.
 TEST(MachineBound, IsTheWorstSubset) {

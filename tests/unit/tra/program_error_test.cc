@@ -33,6 +33,21 @@ void expect_error(const Mistake& mistake) {
                 std::string(static_cast<std::size_t>(mistake.column - 1), ' ') + "^");
 }
 
+// A function that takes a fixed number of values says so where there is one too many or too few.
+TEST(ProgramError, OfNumbersOfArguments) {
+  const Mistake mistakes[] = {
+      {"y = relu(x, x)", 5, "expected relu(value)"},
+      {"y = relu()", 5, "expected relu(value)"},
+      {"y = maximum(x, x, x)", 5, "expected maximum(value, value)"},
+      {"y = maximum(x)", 5, "expected maximum(value, value)"},
+      {"y = gather(x, x, x)", 5, "expected gather(table, index)"},
+      {"y = gather(x)", 5, "expected gather(table, index)"},
+      {"y = causal(x, i, j)", 5, "expected causal(value, rows, columns, number)"},
+      {"y = transpose(x, x -> [j, i])", 5, "expected transpose(value -> [dimensions])"},
+  };
+  for (const Mistake& mistake : mistakes) expect_error(mistake);
+}
+
 TEST(ProgramError, OfSyntax) {
   const Mistake mistakes[] = {
       {"y", 2, "expected '=' behind 'y', not the end of the line"},
