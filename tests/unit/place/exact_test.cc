@@ -103,6 +103,26 @@ TEST(Exact, IsNeverWorseThanAnyOtherMethod) {
   }
 }
 
+// Too large for brute force; a good search finds nothing that the proof excluded.
+TEST(Exact, IsNeverWorseThanASearch) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    const auto problem =
+        test::random_problem({.nodes = 9,
+                              .devices = 2,
+                              .kinds = 1 + seed % 2,
+                              .network = seed % 3 == 0 ? Network::kCluster : Network::kPairs,
+                              .links = seed % 4 < 2 ? LinkMode::kChannel : LinkMode::kFree,
+                              .edge_probability = 0.25,
+                              .whole_costs = seed % 5 < 2},
+                             seed);
+    const PlaceResult exact = make_exact()->place(*problem, {});
+    ASSERT_TRUE(exact.proved_optimal);
+    const PlaceResult found = make_anneal()->place(*problem, {.max_evaluations = 3000});
+    EXPECT_LE(makespan(*problem, exact), makespan(*problem, found) * (1.0 + 1e-9));
+  }
+}
+
 // Without edges and with one device per node the longest node is the makespan; identical devices
 // must not multiply the work (8! assignments).
 TEST(Exact, SeesThroughIdenticalDevices) {
