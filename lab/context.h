@@ -106,6 +106,8 @@ std::shared_ptr<const cost::Problem> problem_for_cores(const ReproductionContext
 
 // --- steps that experiments have in common ---
 
+// The paper's list scheduler, which takes the device on which a node starts first.
+inline constexpr const char* kCriticalPath = "critical-path-start";
 // The paper's methods: stages I and II, and all three.
 inline constexpr const char* kDopplerSim = "doppler-sim";
 inline constexpr const char* kDopplerSys = "doppler-sys";

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/nn/matrix.h"
 
 namespace doppler::nn {
 
@@ -34,23 +35,34 @@ std::vector<float> ParameterTable::random_values(Rng& rng) const {
   return values;
 }
 
-void Adam::step(std::span<float> parameters, std::span<const float> gradients, double rate) {
-  DOPPLER_CHECK(parameters.size() == state_.mean.size() && gradients.size() == state_.mean.size());
-  constexpr double kMeanDecay = 0.9, kSquareDecay = 0.999, kSmall = 1e-8;
-  ++state_.steps;
-  const auto steps = static_cast<double>(state_.steps);
-  const double mean_scale = 1.0 / (1.0 - std::pow(kMeanDecay, steps));
-  const double square_scale = 1.0 / (1.0 - std::pow(kSquareDecay, steps));
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
+namespace {
+
+constexpr double kMeanDecay = 0.9, kSquareDecay = 0.999, kSmall = 1e-8;
+
+DOPPLER_WIDE_CLONES
+void step_numbers(std::size_t count, const float* __restrict gradients, double rate,
+                  double mean_scale, double square_scale, float* __restrict means,
+                  float* __restrict squares, float* __restrict parameters) {
+  for (std::size_t i = 0; i < count; ++i) {
     const double gradient = gradients[i];
-    const double mean = kMeanDecay * state_.mean[i] + (1.0 - kMeanDecay) * gradient;
-    const double square =
-        kSquareDecay * state_.square[i] + (1.0 - kSquareDecay) * gradient * gradient;
-    state_.mean[i] = static_cast<float>(mean);
-    state_.square[i] = static_cast<float>(square);
+    const double mean = kMeanDecay * means[i] + (1.0 - kMeanDecay) * gradient;
+    const double square = kSquareDecay * squares[i] + (1.0 - kSquareDecay) * gradient * gradient;
+    means[i] = static_cast<float>(mean);
+    squares[i] = static_cast<float>(square);
     parameters[i] -=
         static_cast<float>(rate * mean * mean_scale / (std::sqrt(square * square_scale) + kSmall));
   }
+}
+
+}  // namespace
+
+void Adam::step(std::span<float> parameters, std::span<const float> gradients, double rate) {
+  DOPPLER_CHECK(parameters.size() == state_.mean.size() && gradients.size() == state_.mean.size());
+  ++state_.steps;
+  const auto steps = static_cast<double>(state_.steps);
+  step_numbers(parameters.size(), gradients.data(), rate, 1.0 / (1.0 - std::pow(kMeanDecay, steps)),
+               1.0 / (1.0 - std::pow(kSquareDecay, steps)), state_.mean.data(),
+               state_.square.data(), parameters.data());
 }
 
 double clip_length(std::span<float> gradients, double longest) {

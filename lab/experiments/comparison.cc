@@ -23,7 +23,7 @@ struct Contestant {
 };
 
 constexpr Contestant kContestants[] = {
-    {"critical-path", "critical path", &PublishedTimes::critical_path, 0.1},
+    {kCriticalPath, "critical path", &PublishedTimes::critical_path, 0.1},
     {"placeto", "Placeto", &PublishedTimes::placeto, 30.0},
     {"gdp", "GDP", &PublishedTimes::gdp, 8.0},
     {"enumerative", "enumerative", &PublishedTimes::enumerative, 0.1},
@@ -253,7 +253,7 @@ std::unique_ptr<Experiment> make_comparison() {
 
 namespace {
 
-constexpr const char* kAssignmentMethods[] = {"critical-path", "enumerative", kDopplerSim};
+constexpr const char* kAssignmentMethods[] = {kCriticalPath, "enumerative", kDopplerSim};
 constexpr const char* kAssignmentTitles[] = {"critical path", "enumerative", "DOPPLER-SIM"};
 
 constexpr const char* kKeptShare = "kept_share";

@@ -19,8 +19,8 @@ namespace {
 constexpr const char* kWorkConserving = "work_conserving";
 constexpr const char* kSynchronous = "synchronous";
 constexpr const char* kEnumerative = "enumerative";
-constexpr const char* kModeMethods[] = {kEnumerative, "critical-path", "heft",
-                                        "peft",       "round-robin",   "lns"};
+constexpr const char* kModeMethods[] = {kEnumerative, kCriticalPath, "heft",
+                                        "peft",       "round-robin", "lns"};
 
 class Modes final : public Experiment {
  public:
@@ -127,7 +127,7 @@ std::unique_ptr<Experiment> make_modes() {
 namespace {
 
 constexpr const char* kEnumerativeSynchronous = "enumerative, synchronous";
-constexpr const char* kUtilisationMethods[] = {kEnumerativeSynchronous, "critical-path",
+constexpr const char* kUtilisationMethods[] = {kEnumerativeSynchronous, kCriticalPath,
                                                "enumerative", kDopplerSim};
 constexpr const char* kUtilisationTitles[] = {kEnumerativeSynchronous, "critical path",
                                               "enumerative", "DOPPLER-SIM"};

@@ -21,7 +21,7 @@ constexpr const char* kNothing = "nothing";  // a policy that has not learnt
 constexpr const char* kShipped = "the shipped policy";
 constexpr const char* kTrained = "full training";  // on the target itself: what there is to reach
 constexpr const char* kBaseline = "best baseline";
-constexpr const char* kBaselines[] = {"critical-path", "enumerative", "gdp"};
+constexpr const char* kBaselines[] = {kCriticalPath, "enumerative", "gdp"};
 
 std::string zero_of(const std::string& graph) {
   return "zero_" + graph;

@@ -120,9 +120,9 @@ std::vector<std::vector<double>> Learner::weights_by_step(std::size_t count) con
   const auto value = [&](double time) { return std::isfinite(time) ? time : kMisfit * longest; };
   const std::size_t steps = times_by_step_[0].size() - 1;
   std::vector<std::vector<double>> weights(count, std::vector<double>(steps));
-  double squares = 0.0;
+  bool differ = false;
   for (std::size_t step = 0; step < steps; ++step) {
-    double mean = 0.0;
+    double mean = 0.0, squares = 0.0;
     for (std::size_t i = 0; i < count; ++i) {
       weights[i][step] = value(times_by_step_[i][step]) - value(times_by_step_[i].back());
       mean += weights[i][step] / static_cast<double>(count);
@@ -131,13 +131,14 @@ std::vector<std::vector<double>> Learner::weights_by_step(std::size_t count) con
       weights[i][step] -= mean;
       squares += weights[i][step] * weights[i][step];
     }
+    const double deviation = std::sqrt(squares / static_cast<double>(count));
+    const bool differs = deviation > 1e-9 * longest;
+    for (std::size_t i = 0; i < count; ++i) {
+      weights[i][step] = differs ? weights[i][step] / deviation : 0.0;
+    }
+    differ |= differs;
   }
-  const double deviation = std::sqrt(squares / static_cast<double>(count * steps));
-  if (!(deviation > 1e-9 * longest)) return {};
-  for (std::vector<double>& of_episode : weights) {
-    for (double& weight : of_episode) weight /= deviation;
-  }
-  return weights;
+  return differ ? weights : std::vector<std::vector<double>>();
 }
 
 std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
@@ -188,7 +189,8 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   // If all episodes took the same time, there is nothing to learn from them.
   std::size_t played = deviation > 1e-9 * centre ? count : 0;
   std::vector<std::vector<double>> by_step;
-  if (!task.rollout_->first_devices().empty() && !task.measure_) {
+  const bool rewards_steps = !task.rollout_->first_devices().empty() && !task.measure_;
+  if (rewards_steps) {
     by_step = weights_by_step(count);
     played = by_step.size();
   }
@@ -200,7 +202,8 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
         {.log_probability = deviation > 0.0 ? (centre - values[i]) / deviation : 0.0});
     if (!by_step.empty()) weights.back().by_step = by_step[i];
   }
-  if (settings_.self_imitation > 0.0 && std::isfinite(task.best_time())) {
+  // The steps of the best episode had rewards of their own: it is not imitated as a whole.
+  if (settings_.self_imitation > 0.0 && !rewards_steps && std::isfinite(task.best_time())) {
     episodes.push_back(&task.best());
     weights.push_back({.log_probability = settings_.self_imitation * static_cast<double>(count)});
   }

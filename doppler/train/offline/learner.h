@@ -145,8 +145,9 @@ class Learner {
   // Fills times_by_step_ for an episode that was played.
   void time_steps(const Task& task, place::Scorer& scorer, std::size_t episode);
   // Returns the weights of each step of the played episodes: by how much the time improves from
-  // there on, against the mean over the batch, in units of the standard deviation. Empty if all are
-  // the same.
+  // there on, against the mean over the batch at this step, in units of its standard deviation.
+  // Late steps, after which little can happen, would count for nothing in units that all steps
+  // share. Empty if all episodes are the same.
   std::vector<std::vector<double>> weights_by_step(std::size_t count) const;
   // Makes one step along the gradient of the sum of weights times log probabilities. The first
   // `played` of the episodes are those that were played last.

@@ -159,5 +159,20 @@ TEST(ConstraintRulesJson, ReadsAllAndRefusesTheRest) {
               HasSubstr("a rule needs 'nodes' and 'devices'"));
 }
 
+// The first demand rules out three of seven devices. The second rules out two more, and is taken
+// next; but the third and the fourth, which the other two devices need, make it superfluous.
+TEST(SmallestConflict, HasNoSuperfluousDemand) {
+  std::vector<Demand> demands;
+  for (const std::vector<std::size_t>& excluded :
+       std::vector<std::vector<std::size_t>>{{0, 1, 2}, {3, 4}, {3, 5}, {4, 6}}) {
+    Demand demand{.node = NodeId::of(demands.size()),
+                  .words = "",
+                  .excludes = std::vector<std::uint8_t>(7, 0)};
+    for (const std::size_t d : excluded) demand.excludes[d] = 1;
+    demands.push_back(demand);
+  }
+  EXPECT_EQ(smallest_conflict(demands, 7), (std::vector<std::size_t>{0, 2, 3}));
+}
+
 }  // namespace
 }  // namespace doppler::cost

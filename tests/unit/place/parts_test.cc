@@ -88,6 +88,18 @@ TEST(IdleGaps, FindTheEarliestStretch) {
   }
 }
 
+// Busy from 0 to 9 without a break: even what takes no time has to wait.
+TEST(IdleGaps, ThereIsNoneBetweenWhatFollowsAtOnce) {
+  IdleGaps gaps;
+  gaps.take(0.0, 5.0);
+  gaps.take(5.0, 4.0);
+  EXPECT_EQ(gaps.earliest_start(0.0, 0.0, kInfinity), 9.0);
+  EXPECT_EQ(gaps.earliest_start(5.0, 0.0, kInfinity), 9.0);
+  gaps.take(10.0, 1.0);
+  EXPECT_EQ(gaps.earliest_start(0.0, 0.0, kInfinity), 9.0);
+  EXPECT_EQ(gaps.earliest_start(10.0, 0.0, kInfinity), 10.0);
+}
+
 // Every node goes where it ends first, into whatever gap there is.
 TEST(InsertionPlan, TakesTheEarliestEndOfAllDevices) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
