@@ -23,9 +23,6 @@
 namespace doppler::exec {
 namespace {
 
-// Samples are eight bytes each, so that a profile takes at most 400 MB.
-constexpr std::size_t kMostSamples = 50'000'000;
-
 double nine_digits(double value) {
   const std::string text = fmt::format("{:.8e}", value);
   std::from_chars(text.data(), text.data() + text.size(), value);
@@ -218,12 +215,14 @@ class Runs {
 
 }  // namespace
 
-Profile::Profile(const cost::Problem& problem)
-    : problem_(problem), nodes_(problem.node_count() * problem.column_count()) {}
+Profile::Profile(const cost::Problem& problem, std::size_t most_samples)
+    : problem_(problem),
+      most_samples_(most_samples),
+      nodes_(problem.node_count() * problem.column_count()) {}
 
 void Profile::add(const schedule::Timeline& timeline) {
   samples_ += timeline.nodes.size() + timeline.transfers.size();
-  if (samples_ > kMostSamples) {
+  if (samples_ > most_samples_) {
     throw ParameterError(fmt::format(
         "a profile of more than {} runs of this graph takes too much memory: run it less often",
         runs_));

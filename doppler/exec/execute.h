@@ -23,10 +23,13 @@ namespace doppler::exec {
 // thread safe.
 class Profile {
  public:
-  // `problem` must outlive the profile.
-  explicit Profile(const cost::Problem& problem);
+  // Samples are eight bytes each, so that by default a profile takes at most 400 MB.
+  static constexpr std::size_t kMostSamples = 50'000'000;
 
-  // Adds a run. Throws ParameterError when the samples of all runs would take too much memory.
+  // `problem` must outlive the profile.
+  explicit Profile(const cost::Problem& problem, std::size_t most_samples = kMostSamples);
+
+  // Adds a run. Throws ParameterError if there would be more samples than the most.
   // REQUIRES: the timeline's times are seconds.
   void add(const schedule::Timeline& timeline);
 
@@ -45,6 +48,7 @@ class Profile {
   };
 
   const cost::Problem& problem_;
+  std::size_t most_samples_;
   int runs_ = 0;
   std::size_t samples_ = 0;     // in all
   std::vector<Samples> nodes_;  // by node, then by column of the problem's table

@@ -1,10 +1,12 @@
 #include "doppler/exec/execute.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "doppler/device/spec.h"
 #include "doppler/tra/computation.h"
 #include "doppler/tra/operations.h"
+#include "support/errors.h"
 #include "support/graphs.h"
 #include "support/lowered.h"
 
@@ -48,6 +50,18 @@ TEST(Profile, MediansAndQuartilesByKind) {
   EXPECT_EQ(costs.transfers[1].from, "d1");
   EXPECT_EQ(costs.transfers[1].seconds, 5.0);
   EXPECT_FALSE(costs.transfers[0].link);  // its time is given
+}
+
+// A run has three samples: two nodes and a transfer.
+TEST(Profile, HasAsManySamplesAsItMay) {
+  const auto problem = test::uniform_problem(
+      test::simple_graph({{"a", 1.0}, {"b", 1.0}}, {{"a", "b"}}, 1.0), 2, cost::LinkMode::kChannel);
+  Profile profile(*problem, 6);
+  profile.add(timeline_of(1.0, 1.0, DeviceId(0)));
+  EXPECT_NO_THROW(profile.add(timeline_of(1.0, 1.0, DeviceId(0))));
+  EXPECT_THAT(
+      test::error_of<ParameterError>([&] { profile.add(timeline_of(1.0, 1.0, DeviceId(0))); }),
+      testing::HasSubstr("a profile of more than 2 runs of this graph takes too much memory"));
 }
 
 TEST(Profile, TimesHaveNineDigits) {
