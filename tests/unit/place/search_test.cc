@@ -107,7 +107,8 @@ TEST(Search, NeverWorseThanWhereItStarts) {
 // Priorities mean nothing but an order: a search from tiny ones goes the same way.
 TEST(Search, TakesNothingButTheOrderFromPrioritiesOfItsStart) {
   const auto problem = busy_problem(3);
-  const Placement start = make_heft()->place(*problem, {}).placement;
+  const Placement start =
+      schedule::with_b_levels(*problem, make_heft()->place(*problem, {}).placement.device);
   Placement tiny = start;
   for (double& priority : tiny.priority) priority *= 1e-9;
   const schedule::Bound bound = schedule::best_bound(*problem);
