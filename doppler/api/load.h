@@ -26,8 +26,8 @@ namespace doppler::api {
 std::shared_ptr<const cost::Problem> make_problem(graph::Graph graph, const std::string& devices,
                                                   cost::ProblemOptions options = {});
 
-// As ProblemSource::devices, this stands for the devices that the graph's own file brings, with
-// their limits.
+// Stands in ProblemSource::devices for the devices that the graph's own file brings, with their
+// limits.
 inline constexpr std::string_view kDevicesOfFile = "file";
 
 // Holds what a file demands of placements (docs/formats/constraints.md). Errors name the file.

@@ -68,7 +68,7 @@ struct Encoded {
   }
 };
 
-// The same with what Network::add_gradients() needs.
+// Adds to Encoded what Network::add_gradients() needs of a run.
 template <class T>
 struct NetworkEncoded : Encoded<T> {
   nn::Matrix<T> raw;  // by node: all features

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
-class Look : public ::testing::Test {
+class Inspect : public ::testing::Test {
  protected:
   void SetUp() override {
     // a(1) feeds b(1) and c(1); a transfer takes 5.
@@ -36,7 +36,7 @@ class Look : public ::testing::Test {
   Workspace files_;
 };
 
-TEST_F(Look, ReportIsOneFile) {
+TEST_F(Inspect, ReportIsOneFile) {
   const Outcome done = files_.dopp("report split.json together.json -o report.html");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("wrote report.html"));
@@ -53,7 +53,7 @@ TEST_F(Look, ReportIsOneFile) {
   EXPECT_EQ(json_number(json.out, {"bytes"}), static_cast<double>(html.size()));
 }
 
-TEST_F(Look, ReportFindsGraphsBesideThePlacement) {
+TEST_F(Inspect, ReportFindsGraphsBesideThePlacement) {
   std::filesystem::create_directory(files_.root() / "elsewhere");
   const Outcome done = dopp("report " + files_.path("split.json") + " -o -",
                             {.directory = files_.path("elsewhere")});
@@ -61,7 +61,7 @@ TEST_F(Look, ReportFindsGraphsBesideThePlacement) {
   EXPECT_THAT(done.out, HasSubstr("</html>"));
 }
 
-TEST_F(Look, ReportShowsTrainings) {
+TEST_F(Inspect, ReportShowsTrainings) {
   ASSERT_EQ(files_
                 .dopp("train fan.json --devices uniform:2 --stages sim --episodes 64"
                       " --batch 16 -o run")
@@ -74,7 +74,7 @@ TEST_F(Look, ReportShowsTrainings) {
   EXPECT_THAT(html, HasSubstr("Best of fan.json on uniform:2: 3."));
 }
 
-TEST_F(Look, ReportRefusesWhatItCannotShow) {
+TEST_F(Inspect, ReportRefusesWhatItCannotShow) {
   const std::vector<std::string> before = files_.files();
   const auto error = [&](const std::string& line) {
     const Outcome refused = files_.dopp(line);
@@ -91,7 +91,7 @@ TEST_F(Look, ReportRefusesWhatItCannotShow) {
 }
 
 // The split placement takes 7 on two devices; without d1 all is on d0, 3.
-TEST_F(Look, WhatIf) {
+TEST_F(Inspect, WhatIf) {
   const Outcome done = files_.dopp("whatif fan.json split.json --lose d1 --evaluations 100 --json");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(json_keys(done.out), IsSupersetOf({"graph", "devices", "time_unit", "cases"}));
@@ -108,7 +108,7 @@ TEST_F(Look, WhatIf) {
 }
 
 // What is demanded holds for every machine: c stays where it must be, or there is no answer.
-TEST_F(Look, WhatIfObeysConstraints) {
+TEST_F(Inspect, WhatIfObeysConstraints) {
   const Outcome done = files_.dopp(
       "whatif fan.json split.json --pin a=d0 --pin c=d1 --add d0 --lose d1 --evaluations 100 "
       "--json");
@@ -120,7 +120,7 @@ TEST_F(Look, WhatIfObeysConstraints) {
 
 // A placement remembers what was demanded of it. fan.json is fastest on one device, which the pin
 // rules out; without it the same command answers 3 (WhatIf above).
-TEST_F(Look, PlacementsKeepTheirConstraints) {
+TEST_F(Inspect, PlacementsKeepTheirConstraints) {
   files_.write("more.json", R"({"format": "doppler.constraints", "version": 1,
                                "pin": [{"nodes": "c", "devices": "d1"}]})");
   const Outcome placed = files_.dopp(
@@ -153,7 +153,7 @@ TEST_F(Look, PlacementsKeepTheirConstraints) {
 }
 
 // The same machine by another name is the same.
-TEST_F(Look, ConstraintsHoldOnTheSameMachine) {
+TEST_F(Inspect, ConstraintsHoldOnTheSameMachine) {
   files_.write("machine.json", files_.dopp("devices show 2xA100 --json").out);
   files_.dopp("graph generate random --family fft --nodes 9 -o g.json");
   const Outcome placed =
@@ -167,7 +167,7 @@ TEST_F(Look, ConstraintsHoldOnTheSameMachine) {
               HasSubstr("left out"));
 }
 
-TEST_F(Look, WhatIfRefusals) {
+TEST_F(Inspect, WhatIfRefusals) {
   Outcome refused = files_.dopp("whatif fan.json split.json --lose d9");
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("no device 'd9'; the closest: d0, d1"));
@@ -179,7 +179,7 @@ TEST_F(Look, WhatIfRefusals) {
   EXPECT_THAT(refused.err, HasSubstr("number from 1e-06 to 1000000"));
 }
 
-TEST_F(Look, Diff) {
+TEST_F(Inspect, Diff) {
   const Outcome done = files_.dopp("diff split.json together.json");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("makespan   7.000 tick -> 3.000 tick (-57.1 %)"));
@@ -191,13 +191,13 @@ TEST_F(Look, Diff) {
   EXPECT_THAT(json.out, HasSubstr("\"alone\": 3, \"without\": 7"));
 }
 
-TEST_F(Look, DiffOfOtherDevices) {
+TEST_F(Inspect, DiffOfOtherDevices) {
   const Outcome refused = files_.dopp("diff split.json together.json --devices uniform:1");
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.err, HasSubstr("uniform:1 has no device 'd1'"));
 }
 
-TEST_F(Look, Explain) {
+TEST_F(Inspect, Explain) {
   const Outcome done = files_.dopp("explain fan.json split.json c");
   ASSERT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, HasSubstr("c (op) runs on d1 from 6.000 tick to 7.000 tick"));
