@@ -74,7 +74,8 @@ void add_reproduce_command(CommandLine& line) {
   CLI::App* reproduce = line.add(
       line.app(), "reproduce",
       "Regenerate the paper's tables and figures, with the published ones beside them",
-      "  dopp reproduce -o reproduction              six hours on two cores; goes on after a kill\n"
+      "  dopp reproduce -o reproduction              many hours on two cores; goes on after a "
+      "kill\n"
       "  dopp reproduce --quick -o quick             ten minutes: fewer seeds and episodes\n"
       "  dopp reproduce --quick --only modes,growth -o some",
       [request] { run(*request); });
@@ -87,7 +88,8 @@ void add_reproduce_command(CommandLine& line) {
       .type_name("FOLDER")
       .not_empty("the name of the folder is empty")
       .show_default();
-  add_text(*reproduce, "--page", settings.page, "Where the page goes (default FOLDER/index.md)")
+  add_text(*reproduce, "--page", settings.page,
+           "Where the page goes, a .md file (default FOLDER/index.md)")
       .type_name("FILE");
   add_names(*reproduce, "--only", settings.only, "Some experiments (default: all)", "NAME");
   add_text(*reproduce, "--graphs", settings.graphs_folder,

@@ -135,9 +135,11 @@ void complete_plan(TrainRequest& request) {
   plan.shape.prior = request.prior.value_or(plan.shape.prior);
   plan.learner.batch = request.batch.value_or(plan.learner.batch);
   plan.learner.self_imitation = request.self_imitation.value_or(plan.learner.self_imitation);
-  if (request.rate) plan.rates = {*request.rate, *request.rate / 10.0};
-  if (request.last_rate) plan.rates.last = *request.last_rate;
-  if (!request.paper) plan.imitation_rates = plan.rates;
+  if (request.rate) plan.rates = train::Rates{*request.rate, *request.rate / 10.0};
+  if (request.last_rate) {
+    if (!plan.rates) plan.rates = train::rates_for(plan.architecture);
+    plan.rates->last = *request.last_rate;
+  }
 }
 
 // Throws ParameterError where options do not go together; `line` says which were given.
@@ -155,6 +157,17 @@ void check_request(const TrainRequest& request, const CommandLine& line) {
   }
   if (session.seeds - 1 > std::numeric_limits<std::uint64_t>::max() - session.plan.seed) {
     throw ParameterError("--seeds: there are not so many after --seed");
+  }
+  if (trains && !request.has(Stage::kImitation)) {
+    refuse({"--imitation-episodes", "--teacher"},
+           "is for stage imitation: say --stages imitation,sim");
+  }
+  const policy::Architecture model = session.plan.architecture;
+  if (model == policy::Architecture::kPublished || policy::needs_device_count(model)) {
+    refuse({"--prior", "--without"}, "means nothing to this model");
+  }
+  if (model == policy::Architecture::kPlaceto) {
+    refuse({"--self-imitation"}, "means nothing to this model");
   }
   if (!request.has(Stage::kReal)) {
     return refuse({"--engine", "--clock", "--time-scale", "--jitter", "--slow-op", "--slow-device",
@@ -452,7 +465,7 @@ void add_train_command(CommandLine& line) {
       "What the best episode so far counts beside its batch (default 0.03)", "X");
   add_number<double>(
       train, "--rate", [request](double x) { request->rate = x; }, 1e-9, 1.0,
-      "Learning rate to begin with (default 0.004)", "X");
+      "Learning rate to begin with (default 0.004, of placeto 0.015)", "X");
   add_number<double>(
       train, "--last-rate", [request](double x) { request->last_rate = x; }, 0.0, 1.0,
       "In the end of each stage (default: a tenth of --rate)", "X");

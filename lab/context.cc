@@ -4,6 +4,7 @@
 
 #include <time.h>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -40,7 +41,7 @@ Scale Scale::quick() {
           .published_imitation = 60,
           .published_short = 120,
           .published_long = 120,
-          .placeto_episodes = 24,
+          .placeto_episodes = 160,
           .gdp_episodes = 960,
           .message_episodes = 96,
           .message_graphs = {"chainmm", "ffnn"},
@@ -75,6 +76,13 @@ Scale Scale::tiny() {
           .rounds = 2,
           .core_graphs = {"chainmm"},
           .pictured = {"chainmm"}};
+}
+
+std::uint64_t Scale::placeto_episodes_for(std::size_t nodes) const {
+  const double share = 100.0 / static_cast<double>(std::max<std::size_t>(nodes, 1));
+  const double scaled = std::ceil(share * share * static_cast<double>(placeto_episodes));
+  constexpr std::uint64_t kTenUpdates = 160;  // so that something is learnt
+  return std::max(static_cast<std::uint64_t>(scaled), std::min(kTenUpdates, placeto_episodes));
 }
 
 std::uint64_t Scale::hash() const {
@@ -205,6 +213,16 @@ std::uint64_t ReproductionContext::hash() const {
     hasher.add_span(std::span<const float>(policy->parameters));
   }
   for (const auto& [names, problem] : problems_) hasher.add(problem->hash());
+  for (const train::TrainingPlan& plan : {plan_of(scale_, 1), finetuning_of(scale_, 1),
+                                          published_plan_of(scale_, scale_.published_long, 1)}) {
+    hasher.add(plan.hash());
+  }
+  for (const auto baseline : {policy::Architecture::kGdp, policy::Architecture::kPlaceto}) {
+    const train::Rates rates = train::rates_for(baseline);
+    for (const double number : {rates.first, rates.last, train::entropy_for(baseline)}) {
+      hasher.add(number);
+    }
+  }
   return hasher.value();
 }
 
@@ -234,8 +252,8 @@ constexpr std::uint64_t kJudgeStream = 0x6a75646765;
 // it knows.
 constexpr train::Rates kFinetuneRates{2e-3, 2e-4};
 
-std::uint64_t evaluations_of(const Scale& scale, const std::string& method) {
-  if (method == "placeto") return scale.placeto_episodes;
+std::uint64_t evaluations_of(const Scale& scale, const std::string& method, std::size_t nodes) {
+  if (method == "placeto") return scale.placeto_episodes_for(nodes);
   if (method == "gdp") return scale.gdp_episodes;
   return scale.search_evaluations;
 }
@@ -267,9 +285,10 @@ schedule::Placement place_by(const ReproductionContext& context,
   }
   return context.methods()
       .find(method)
-      .place(*problem, {.seed = seed,
-                        .max_evaluations = evaluations_of(context.scale(), method),
-                        .stop = context.stop()})
+      .place(*problem,
+             {.seed = seed,
+              .max_evaluations = evaluations_of(context.scale(), method, problem->node_count()),
+              .stop = context.stop()})
       .placement;
 }
 

@@ -34,9 +34,10 @@ struct Scale {
   // Episodes of DOPPLER as published: stage I, and all in all on ChainMM and FFNN and on the Llama
   // graphs. The defaults are the paper's.
   std::uint64_t published_imitation = 2000, published_short = 4000, published_long = 8000;
-  // Episodes of the baselines that learn on the graph. Placeto has few, since it passes messages at
-  // every step.
-  std::uint64_t placeto_episodes = 320, gdp_episodes = 8000;
+  // Episodes of the baselines that learn on the graph. Those of Placeto, which passes messages at
+  // every step, take time with the square of the nodes: these are for 100 nodes, and every graph
+  // gets the same time.
+  std::uint64_t placeto_episodes = 9200, gdp_episodes = 16'000;
   // Episodes of all variants in the experiment on message passing, of which one passes messages at
   // every step; and its graphs.
   std::uint64_t message_episodes = 480;
@@ -50,10 +51,13 @@ struct Scale {
   std::vector<std::string> core_graphs = graphs;
   std::vector<std::string> pictured = {"chainmm", "llama-block"};
 
-  static Scale full();   // takes six hours on two cores
+  static Scale full();   // takes many hours on two cores
   static Scale quick();  // takes ten minutes
   static Scale tiny();   // takes seconds; small graphs, for tests
 
+  // Returns Placeto's episodes on a graph with so many nodes, which are at least ten updates, or
+  // those for 100 nodes if these are fewer.
+  std::uint64_t placeto_episodes_for(std::size_t nodes) const;
   // Returns a hash of everything here that decides results.
   std::uint64_t hash() const;
 };
@@ -86,7 +90,8 @@ class ReproductionContext {
   const std::shared_ptr<const cost::Problem>& problem(const std::string& machine,
                                                       const std::string& graph) const;
 
-  // Returns a hash of everything that decides results.
+  // Returns a hash of the scale, problems, policies and plans of training, which decide results as
+  // long as the program stays the same.
   std::uint64_t hash() const;
 
  private:

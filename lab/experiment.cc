@@ -171,11 +171,13 @@ Finding judged(std::string claim, std::string published, const std::vector<Graph
   if (ratios.size() > 1) {
     finding.ours += fmt::format("; geometric mean {:.3f}", geometric_mean_of(values).value);
   }
-  finding.ours += fmt::format(". So on {} of {}", sure, ratios.size());
+  finding.ours += fmt::format(". So on {} of {}", sure, given.size());
   if (opposite > 0) finding.ours += fmt::format(", the opposite on {}", opposite);
-  finding.verdict = sure == ratios.size() ? Verdict::kConfirmed
-                    : sure > 0            ? Verdict::kPartly
-                                          : Verdict::kNotConfirmed;
+  const std::size_t absent = given.size() - ratios.size();
+  if (absent > 0) finding.ours += fmt::format(", absent on {}", absent);
+  finding.verdict = sure == given.size() ? Verdict::kConfirmed
+                    : sure > 0           ? Verdict::kPartly
+                                         : Verdict::kNotConfirmed;
   return finding;
 }
 

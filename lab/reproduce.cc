@@ -52,7 +52,8 @@ std::string first_lines(const ReproductionContext& context) {
   if (!full) {
     text += paragraph(fmt::format(
         "**This is the {} run**: {} seeds instead of {}, and a fraction of the episodes (stage I "
-        "{}, stage II {}, Placeto {}, GDP {}). It shows that everything works and which way things "
+        "{}, stage II {}, Placeto {} for 100 nodes, GDP {}). It shows that everything works and "
+        "which way things "
         "go; its verdicts are not those of the full run.",
         scale.name, scale.seeds, Scale::full().seeds, scale.imitation_episodes, scale.episodes,
         scale.placeto_episodes, scale.gdp_episodes));
@@ -280,6 +281,10 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
       settings.folder,
       {.version = settings.version, .scale = settings.scale.name, .hash = context.hash()});
   ReproduceReport report{.page = page_path(settings)};
+  if (!report.page.ends_with(".md")) {
+    throw ParameterError(
+        fmt::format("{}: the page is a Markdown file: its name ends in .md", report.page));
+  }
   check_writable(report.page);
 
   std::vector<CellWork> works;

@@ -46,7 +46,7 @@ std::string page_of(const ReproductionContext& context, const std::vector<PagePa
 struct ReproduceSettings {
   Scale scale = Scale::full();
   std::string folder = "reproduction";
-  std::string page = {};               // path of the page; empty: index.md in the folder
+  std::string page = {};  // path of the page, which ends in .md; empty: index.md in the folder
   std::vector<std::string> only = {};  // names of experiments; empty: all
   std::string graphs_folder = {};      // has the published graph files; empty: none
   std::string version = {};    // of the program; results of another version are not continued

@@ -120,6 +120,9 @@ ResultsFolder::ResultsFolder(std::string path, const Identity& identity) : path_
     }
     return;
   }
+  if (fs::exists(path_, error) && !fs::is_directory(path_, error)) {
+    throw InputError(fmt::format("{} is a file; give a folder", path_));
+  }
   if (fs::exists(path_, error) && !fs::is_empty(path_, error)) {
     throw InputError(
         fmt::format("{} holds files that are not of a reproduction; give another folder", path_));

@@ -196,7 +196,7 @@ Outcome train_directly(const Subject& subject, policy::Architecture architecture
     Rng rng(subject.seed);
     parameters = model->parameters().random_values(rng);
   }
-  train::Learner learner(*model, {}, parameters);
+  train::Learner learner(*model, {.entropy = train::entropy_for(architecture)}, parameters);
   train::Task task(subject.problem, *model);
   std::uint64_t run = 0;
   task.measure_with([&](const schedule::Placement& placement) {
@@ -204,7 +204,8 @@ Outcome train_directly(const Subject& subject, policy::Architecture architecture
   });
   while (run + 16 <= subject.runs) {
     const double progress = static_cast<double>(run) / static_cast<double>(subject.runs);
-    learner.reinforce(task, mix64(subject.seed ^ mix64(run)), train::Rates{}.at(progress));
+    learner.reinforce(task, mix64(subject.seed ^ mix64(run)),
+                      train::rates_for(architecture).at(progress));
   }
   return {task.placement()};
 }

@@ -123,6 +123,18 @@ void check_machine(const cost::Problem& problem, const MachineSettings& settings
     }
     if (!(change.factor > 0.0)) throw ParameterError("a factor of time is above 0");
   }
+  // Both check what they are made of.
+  DurationModel(problem, settings.skew);
+  if (!emulated) graph::SerialRunner<float>(problem.graph());
+}
+
+void check_measuring_machine(const cost::Problem& problem, const MachineSettings& settings) {
+  check_machine(problem, settings);
+  if (!is_emulated(settings) && problem.time_unit() != "s") {
+    throw ParameterError(
+        fmt::format("costs in '{}' cannot be compared with seconds", problem.time_unit()),
+        Hint::kMeasuredOrRooflineCosts);
+  }
 }
 
 double default_time_scale(const cost::Problem& problem, const schedule::Placement& placement) {
@@ -215,13 +227,8 @@ schedule::Timeline VirtualMachine::measure(const schedule::Placement& placement,
 std::unique_ptr<schedule::Measurer> make_machine(std::shared_ptr<const cost::Problem> problem,
                                                  const schedule::Placement& typical,
                                                  const MachineSettings& settings) {
-  check_machine(*problem, settings);
+  check_measuring_machine(*problem, settings);
   const bool emulated = is_emulated(settings);
-  if (!emulated && problem->time_unit() != "s") {
-    throw ParameterError(
-        fmt::format("costs in '{}' cannot be compared with seconds", problem->time_unit()),
-        Hint::kMeasuredOrRooflineCosts);
-  }
   if (settings.clock == EngineClock::kVirtual) {
     return std::make_unique<VirtualMachine>(std::move(problem), settings);
   }

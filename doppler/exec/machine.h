@@ -43,10 +43,13 @@ struct MachineSettings {
   std::uint64_t seed = 1;  // of the values of inputs and parameters, and of jitter
 };
 
-// Throws ParameterError for settings that contradict one another or name devices that the problem
-// does not have. Factors of the skew and the name of the backend are checked when the machine is
-// made.
+// Throws ParameterError for settings that contradict one another, name devices that the problem
+// does not have, or have factors that are not above 0, and InputError if real cores cannot run one
+// of the nodes. The name of the backend is checked when the machine is made.
 void check_machine(const cost::Problem& problem, const MachineSettings& settings);
+// Checks the same for a machine whose times are compared with the problem's costs. Throws
+// ParameterError, too, where real cores, which take seconds, have costs in another unit.
+void check_measuring_machine(const cost::Problem& problem, const MachineSettings& settings);
 
 // Half of the nodes take at least this long by default_time_scale(): below it sleeping, which ends
 // some tens of microseconds late, is too imprecise.
@@ -108,8 +111,7 @@ class VirtualMachine final : public schedule::Measurer {
 // Returns a machine whose times are in the problem's unit. For an emulated machine on the wall
 // clock, `typical` may decide the time scale (machine_time_scale()); other machines ignore it, so
 // that it may be empty. Real cores compute with random_values(); emulated machines compute nothing.
-// Throws ParameterError as check_machine(), make_backend() and DurationModel do, and where real
-// cores, which take seconds, would be compared with costs in another unit.
+// Throws as check_measuring_machine() and make_backend() do.
 std::unique_ptr<schedule::Measurer> make_machine(std::shared_ptr<const cost::Problem> problem,
                                                  const schedule::Placement& typical,
                                                  const MachineSettings& settings);

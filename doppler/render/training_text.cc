@@ -50,9 +50,13 @@ std::string offline_text(const Problems& problems, const std::string& policy,
                          std::string_view episodes) {
   // A list of many says nothing; metrics.csv has them all.
   constexpr std::size_t kMostShown = 20;
-  std::string text = fmt::format(
-      "trained  {} {} in {:.1f} s{}\n", result.episodes_played, episodes, result.seconds,
-      result.complete ? std::string() : fmt::format("; {}", interrupted));
+  std::string text =
+      fmt::format("trained  {} {} in {:.1f} s", result.episodes_played, episodes, result.seconds);
+  if (result.episodes_played > 0 && result.seconds > 0.0) {
+    const double speed = static_cast<double>(result.episodes_played) / result.seconds;
+    text += fmt::format(" ({} a second)", format_count(speed));
+  }
+  text += result.complete ? "\n" : fmt::format("; {}\n", interrupted);
   for (std::size_t s = 0; s < result.seeds.size(); ++s) {
     const train::SeedResult& seed = result.seeds[s];
     if (result.seeds.size() > 1) {

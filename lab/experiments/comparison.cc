@@ -71,14 +71,15 @@ class ComparisonExperiment final : public Experiment {
             "The paper's claim: trained on the real system (DOPPLER-SYS), the two policies find "
             "the fastest assignment of every graph, and mostly do so trained in the simulator "
             "alone (DOPPLER-SIM).",
-        .differs =
+        .differs = fmt::format(
             "Cost models instead of GPUs; graphs by our own compiler in the paper's sizes and "
             "about its splits (docs/paper.md), so that absolute times are not comparable, ratios "
             "are. The published critical-path baseline picks an index from one list and uses it "
             "in another; ours does not, and is far better for it. Placeto and GDP are "
-            "reimplemented and trained with our trainer, from nothing on each graph: GDP with as "
-            "many episodes as DOPPLER, Placeto, which passes messages anew at every step, with "
-            "fewer."};
+            "reimplemented and trained with our trainer, from nothing on each graph: GDP with {} "
+            "episodes, Placeto, which passes messages anew at every step, with as many as take the "
+            "time of {} on 100 nodes.",
+            context.scale().gdp_episodes, context.scale().placeto_episodes)};
     for (const std::string& machine : context.machines())
       section.tables += table(context, results, machine);
     section.tables += engine_table(context, results);

@@ -150,9 +150,9 @@ class LearningExperiment final : public Experiment {
             "4xP100, simulated; engine times are those of an emulated machine that is not as the "
             "placer believes, relative to ours. As published: {} episodes of imitation, {} in all "
             "on ChainMM and FFNN, {} on the Llama graphs; short: {} on these, too. Ours: {} of "
-            "imitation, {} in the simulator. GDP {}, Placeto {} episodes. Curves are means over "
-            "the episodes that were played, and over seeds. The untrained network is ours with "
-            "its prior alone, and without.",
+            "imitation, {} in the simulator. GDP {} episodes, Placeto as many as take the time of "
+            "{} on 100 nodes. Curves are means over the episodes that were played, and over seeds. "
+            "The untrained network is ours with its prior alone, and without.",
             scale.published_imitation, scale.published_short, scale.published_long,
             scale.published_short, scale.imitation_episodes, scale.episodes, scale.gdp_episodes,
             scale.placeto_episodes)};
@@ -236,7 +236,10 @@ class LearningExperiment final : public Experiment {
       return plan;
     }
     plan.architecture = policy::architecture_named(learner);
-    plan.episodes = learner == "gdp" ? scale.gdp_episodes : scale.placeto_episodes;
+    plan.episodes =
+        learner == "gdp"
+            ? scale.gdp_episodes
+            : scale.placeto_episodes_for(context.problem(kFourDevices, graph)->node_count());
     return plan;
   }
 

@@ -60,9 +60,10 @@ TEST(Reproduce, BadRequests) {
       {"reproduce --quick --only nonsense -o out", "unknown experiment 'nonsense'; one of: "},
       {"reproduce --quick -o ''", "-o"},
       {"reproduce --quick -o mine", "mine holds files that are not of a reproduction"},
-      {"reproduce --quick -o mine/notes.txt", "notes.txt"},
+      {"reproduce --quick -o mine/notes.txt", "mine/notes.txt is a file; give a folder"},
       {"reproduce --quick --graphs nowhere -o out", "nowhere/chainmm.txt"},
       {"reproduce --quick --only modes -o out --page missing/page.md", "missing"},
+      {"reproduce --quick --only modes -o out --page out/modes.csv", "ends in .md"},
       {"reproduce --slow", "--slow"},
       {"reproduce --quick --seed 2", "--seed"},
       {"reproduce --quick extra", "extra"}};

@@ -1,6 +1,7 @@
 #include "doppler/policy/baselines/placeto.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "doppler/policy/baselines/per_step_rollout.h"
@@ -8,6 +9,10 @@
 
 namespace doppler::policy {
 namespace {
+
+bool is_parallel(Relation relation) {
+  return relation == Relation::kWaitingParallel || relation == Relation::kVisitedParallel;
+}
 
 // Marks the nodes that are reached from one along `next`.
 void mark(const nn::Neighbours& next, std::uint32_t from, Relation as,
@@ -17,7 +22,7 @@ void mark(const nn::Neighbours& next, std::uint32_t from, Relation as,
     const std::uint32_t node = left.back();
     left.pop_back();
     for (const std::uint32_t other : next.of(node)) {
-      if (relations[other] != Relation::kParallel) continue;
+      if (!is_parallel(relations[other])) continue;
       relations[other] = as;
       left.push_back(other);
     }
@@ -35,8 +40,12 @@ std::array<T, kRelations> shares_of(const std::vector<Relation>& relations) {
 
 }  // namespace
 
-void find_relations(const NodeFeatures& nodes, NodeId node, std::vector<Relation>& relations) {
-  relations.assign(nodes.node_count(), Relation::kParallel);
+void find_relations(const NodeFeatures& nodes, NodeId node, const std::vector<bool>& visited,
+                    std::vector<Relation>& relations) {
+  relations.resize(nodes.node_count());
+  for (std::size_t v = 0; v < relations.size(); ++v) {
+    relations[v] = visited[v] ? Relation::kVisitedParallel : Relation::kWaitingParallel;
+  }
   relations[node.index()] = Relation::kItself;
   mark(nodes.producers(), node.value(), Relation::kAncestor, relations);
   mark(nodes.consumers(), node.value(), Relation::kDescendant, relations);
@@ -51,7 +60,8 @@ PlacetoNetwork::PlacetoNetwork(NetworkShape shape)
       from_relation_{nn::Dense(table_, "own", shape.width, shape.width),
                      nn::Dense(table_, "ancestors", shape.width, shape.width, nn::Offset::kNone),
                      nn::Dense(table_, "descendants", shape.width, shape.width, nn::Offset::kNone),
-                     nn::Dense(table_, "parallel", shape.width, shape.width, nn::Offset::kNone)},
+                     nn::Dense(table_, "waiting", shape.width, shape.width, nn::Offset::kNone),
+                     nn::Dense(table_, "visited", shape.width, shape.width, nn::Offset::kNone)},
       score_(table_, "score", shape.width, shape.devices, nn::Offset::kAdded, 0.1) {}
 
 template <class T>
@@ -151,6 +161,7 @@ PlacetoSampler<T>::PlacetoSampler(const PlacetoNetwork& network, const NodeFeatu
 template <class T>
 void PlacetoSampler<T>::begin() {
   partial_.begin();
+  visited_.assign(nodes_.node_count(), false);
   step_.raw.setZero(static_cast<Eigen::Index>(nodes_.node_count()), network_.columns());
   step_.raw.leftCols(kNodeFeatures) = nodes_.values().template cast<T>();
   for (std::size_t v = 0; v < first_devices_.size(); ++v) {
@@ -161,7 +172,7 @@ void PlacetoSampler<T>::begin() {
 template <class T>
 void PlacetoSampler<T>::score(std::span<const T> parameters, NodeId node) {
   step_.raw(static_cast<Eigen::Index>(node.index()), network_.current_column()) = T(1);
-  find_relations(nodes_, node, step_.relations);
+  find_relations(nodes_, node, visited_, step_.relations);
   network_.run(parameters, nodes_, step_);
   partial_.evaluate(node);
   softmax<T>(std::span<const T>(step_.scores.data(), chances_.size()), partial_.may_take(),
@@ -175,6 +186,7 @@ void PlacetoSampler<T>::place(NodeId node, DeviceId device) {
   step_.raw(row, network_.visited_column()) = T(1);
   step_.raw(row, network_.device_column(first_devices_[node.index()])) = T(0);
   step_.raw(row, network_.device_column(device)) = T(1);
+  visited_[node.index()] = true;
   partial_.place(node, device);
 }
 
@@ -198,6 +210,7 @@ LogProbability PlacetoSampler<T>::learn(std::span<const T> parameters, const Epi
                                         const EpisodeWeights& weights, std::span<T> gradients) {
   begin();
   LogOfProduct probability;
+  double entropies = 0.0;
   nn::Matrix<T> d_scores(1, static_cast<Eigen::Index>(chances_.size()));
   for (std::size_t i = 0; i < order_.size(); ++i) {
     const NodeId node = order_[i];
@@ -210,10 +223,20 @@ LogProbability PlacetoSampler<T>::learn(std::span<const T> parameters, const Epi
     for (std::size_t d = 0; d < chances_.size(); ++d) {
       d_scores.data()[d] = weight * (chances_[d] - (d == device.index() ? T(1) : T(0)));
     }
+    if (weights.entropy != 0.0) {
+      const auto log = [](T chance) { return chance > T(0) ? std::log(chance) : T(0); };
+      T entropy = T(0);
+      for (const T chance : chances_) entropy -= chance * log(chance);
+      for (std::size_t d = 0; d < chances_.size(); ++d) {
+        d_scores.data()[d] +=
+            static_cast<T>(weights.entropy) * chances_[d] * (log(chances_[d]) + entropy);
+      }
+      entropies += static_cast<double>(entropy);
+    }
     network_.add_gradients(parameters, nodes_, step_, d_scores, gradients);
     place(node, device);
   }
-  return {.plc = probability.log()};
+  return {.plc = probability.log(), .entropy = entropies};
 }
 
 template class PlacetoSampler<float>;

@@ -3,7 +3,9 @@
 // a complete placement, visits every node once and may move it. All nodes know where they are at
 // the moment, messages pass along the graph anew at every step, and the scores of devices for the
 // current node come from its embedding and from the means of those of its ancestors, of its
-// descendants and of the nodes parallel to it.
+// descendants and of the nodes parallel to it. Of the latter, those that were visited and those
+// that wait have a mean each (Placeto has one sum over both): which devices are loaded shows in the
+// former, and would be diluted by the others, which are all where the episode began.
 //
 // As in the network of the dual policy, a round of messages takes the means over producers and over
 // consumers. The network runs for every node of every episode, so that an episode takes time with
@@ -27,12 +29,20 @@
 
 namespace doppler::policy {
 
-// Says how a node relates to the current one.
-enum class Relation : std::uint8_t { kItself, kAncestor, kDescendant, kParallel };
-inline constexpr std::size_t kRelations = 4;
+// Says how a node relates to the current one. A parallel node is neither an ancestor nor a
+// descendant.
+enum class Relation : std::uint8_t {
+  kItself,
+  kAncestor,
+  kDescendant,
+  kWaitingParallel,
+  kVisitedParallel
+};
+inline constexpr std::size_t kRelations = 5;
 
-// Sets `relations`, by node, to what each is to `node`.
-void find_relations(const NodeFeatures& nodes, NodeId node, std::vector<Relation>& relations);
+// Sets `relations`, by node, to what each is to `node`; `visited` says, by node, whether it was.
+void find_relations(const NodeFeatures& nodes, NodeId node, const std::vector<bool>& visited,
+                    std::vector<Relation>& relations);
 
 // One step of an episode: what the network takes and gives for the current node.
 template <class T>
@@ -120,6 +130,7 @@ class PlacetoSampler {
   std::vector<NodeId> order_;
   std::vector<DeviceId> first_devices_;  // by node
   PartialPlacement partial_;             // of the visited nodes: where the next one may go
+  std::vector<bool> visited_;            // by node
   PlacetoStep<T> step_;
   std::vector<T> chances_;  // by device
 };

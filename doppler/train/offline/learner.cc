@@ -9,6 +9,13 @@
 #include "doppler/base/parallel.h"
 
 namespace doppler::train {
+namespace {
+
+// An episode that does not fit into memory counts as so many times slower than the slowest that
+// does, and the more so the more memory is missing.
+constexpr double kMisfit = 1.2;
+
+}  // namespace
 
 Task::Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& model,
            schedule::Objective objective, policy::Priorities priorities)
@@ -76,7 +83,6 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
   episodes_.resize(std::max(episodes_.size(), count));
   times_.resize(count);
   excess_bytes_.resize(count);
-  times_by_step_.resize(std::max(times_by_step_.size(), count));
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
     Rng rng = Rng::stream(seed, i);
     task.rollout_->sample(thread, i, decoding(i), rng, episodes_[i]);
@@ -85,7 +91,6 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
     scorer.set_samples(seed);
     times_[i] = scorer.score(task.placement_of(episodes_[i]), cost::kInfinity);
     excess_bytes_[i] = std::isfinite(times_[i]) ? 0.0 : scorer.excess_bytes();
-    if (!task.rollout_->first_devices().empty()) time_steps(task, scorer, i);
   });
   for (std::size_t i = 0; task.measure_ && i < count; ++i) {
     times_[i] = task.measure_(task.placement_of(episodes_[i]));
@@ -94,51 +99,70 @@ void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const Deco
   for (std::size_t i = 0; i < count; ++i) task.offer(episodes_[i], times_[i], excess_bytes_[i]);
 }
 
-void Learner::time_steps(const Task& task, place::Scorer& scorer, std::size_t episode) {
+void Learner::time_steps(Task& task, std::size_t count) {
   const std::span<const DeviceId> first = task.rollout_->first_devices();
-  const policy::Episode& played = episodes_[episode];
-  std::vector<double>& times = times_by_step_[episode];
-  policy::Episode moved{.order = played.order, .device = {first.begin(), first.end()}};
-  times.assign(1, scorer.score(task.placement_of(moved), cost::kInfinity));
-  for (const NodeId node : played.order) {
-    const DeviceId device = played.device[node.index()];
-    const bool stays = moved.device[node.index()] == device;
-    moved.device[node.index()] = device;
-    times.push_back(stays ? times.back() : scorer.score(task.placement_of(moved), cost::kInfinity));
-  }
+  times_by_step_.resize(std::max(times_by_step_.size(), count));
+  for_each_episode(count, [&](std::size_t thread, std::size_t i) {
+    place::Scorer& scorer = *task.scorers_[thread];
+    const policy::Episode& played = episodes_[i];
+    policy::Episode moved{.order = played.order, .device = {first.begin(), first.end()}};
+    std::vector<StepTime>& times = times_by_step_[i];
+    const auto time = [&]() -> StepTime {
+      const double seconds = scorer.score(task.placement_of(moved), cost::kInfinity);
+      return {seconds, std::isfinite(seconds) ? 0.0 : scorer.excess_bytes()};
+    };
+    times.assign(1, time());
+    for (const NodeId node : played.order) {
+      const DeviceId device = played.device[node.index()];
+      const bool stays = moved.device[node.index()] == device;
+      moved.device[node.index()] = device;
+      times.push_back(stays ? times.back() : time());
+    }
+  });
 }
 
-std::vector<std::vector<double>> Learner::weights_by_step(std::size_t count) const {
+std::vector<std::vector<double>> Learner::weights_by_step(std::size_t count,
+                                                          double all_bytes) const {
   double longest = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
-    for (const double time : times_by_step_[i]) {
-      if (std::isfinite(time)) longest = std::max(longest, time);
+    for (const StepTime& step : times_by_step_[i]) {
+      if (std::isfinite(step.time)) longest = std::max(longest, step.time);
     }
   }
-  // A placement that does not fit into memory counts as slower than the slowest that does.
-  constexpr double kMisfit = 1.2;
-  const auto value = [&](double time) { return std::isfinite(time) ? time : kMisfit * longest; };
+  if (longest == 0.0) longest = 1.0;
+  const auto value = [&](const StepTime& step) {
+    return std::isfinite(step.time) ? step.time
+                                    : longest * (kMisfit + step.excess_bytes / all_bytes);
+  };
   const std::size_t steps = times_by_step_[0].size() - 1;
+  const auto n = static_cast<double>(count);
   std::vector<std::vector<double>> weights(count, std::vector<double>(steps));
-  bool differ = false;
   for (std::size_t step = 0; step < steps; ++step) {
-    double mean = 0.0, squares = 0.0;
+    const auto now = [&](std::size_t i) { return value(times_by_step_[i][step]); };
+    const auto end = [&](std::size_t i) { return value(times_by_step_[i].back()); };
+    double mean_now = 0.0, mean_end = 0.0;
     for (std::size_t i = 0; i < count; ++i) {
-      weights[i][step] = value(times_by_step_[i][step]) - value(times_by_step_[i].back());
-      mean += weights[i][step] / static_cast<double>(count);
+      mean_now += now(i) / n;
+      mean_end += end(i) / n;
     }
+    double variance = 0.0, covariance = 0.0;
     for (std::size_t i = 0; i < count; ++i) {
-      weights[i][step] -= mean;
+      variance += (now(i) - mean_now) * (now(i) - mean_now) / n;
+      covariance += (now(i) - mean_now) * (end(i) - mean_end) / n;
+    }
+    const double slope = variance > 0.0 ? std::clamp(covariance / variance, 0.0, 1.0) : 0.0;
+    double squares = 0.0;
+    for (std::size_t i = 0; i < count; ++i) {
+      weights[i][step] = slope * (now(i) - mean_now) - (end(i) - mean_end);
       squares += weights[i][step] * weights[i][step];
     }
-    const double deviation = std::sqrt(squares / static_cast<double>(count));
+    const double deviation = std::sqrt(squares / n);
     const bool differs = deviation > 1e-9 * longest;
     for (std::size_t i = 0; i < count; ++i) {
       weights[i][step] = differs ? weights[i][step] / deviation : 0.0;
     }
-    differ |= differs;
   }
-  return differ ? weights : std::vector<std::vector<double>>();
+  return weights;
 }
 
 std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
@@ -167,9 +191,6 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
     report.mean =
         std::accumulate(fitting.begin(), fitting.end(), 0.0) / static_cast<double>(fitting.size());
   }
-  // An episode that does not fit into memory counts as slower than the slowest that does, the more
-  // so the more memory is missing.
-  constexpr double kMisfit = 1.2;
   double all_bytes = 1.0;
   for (std::size_t t = 0; t < task.problem().tensor_count(); ++t) {
     all_bytes += task.problem().bytes(TensorId::of(t));
@@ -191,15 +212,16 @@ BatchReport Learner::reinforce(Task& task, std::uint64_t seed, double rate) {
   std::vector<std::vector<double>> by_step;
   const bool rewards_steps = !task.rollout_->first_devices().empty() && !task.measure_;
   if (rewards_steps) {
-    by_step = weights_by_step(count);
-    played = by_step.size();
+    time_steps(task, count);
+    by_step = weights_by_step(count, all_bytes);
+    played = count;
   }
   std::vector<const policy::Episode*> episodes;
   std::vector<policy::EpisodeWeights> weights;
   for (std::size_t i = 0; i < played; ++i) {
     episodes.push_back(&episodes_[i]);
-    weights.push_back(
-        {.log_probability = deviation > 0.0 ? (centre - values[i]) / deviation : 0.0});
+    weights.push_back({.log_probability = deviation > 0.0 ? (centre - values[i]) / deviation : 0.0,
+                       .entropy = settings_.entropy});
     if (!by_step.empty()) weights.back().by_step = by_step[i];
   }
   // The steps of the best episode had rewards of their own: it is not imitated as a whole.

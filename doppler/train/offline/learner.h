@@ -92,7 +92,7 @@ enum class Recipe : std::uint8_t {
 struct LearnerSettings {
   Recipe recipe = Recipe::kBatches;
   std::size_t batch = 16;         // episodes for one update; 1 for Recipe::kPaper
-  double entropy = 0.0;           // weight of the policies' entropy; only for Recipe::kPaper
+  double entropy = 0.0;           // weight of the policies' entropy, for models that take it
   double longest_gradient = 1.0;  // longer gradients are scaled down to this length
   // The weight of the best episode so far, where every episode of the batch has weight 1.
   double self_imitation = 0.03;
@@ -126,7 +126,8 @@ class Learner {
   // the task.
   std::vector<double> sample(Task& task, std::size_t count, std::uint64_t seed);
   // Plays a batch and learns which of its episodes were better than their mean (REINFORCE, with
-  // advantages in units of the batch's standard deviation).
+  // advantages in units of the batch's standard deviation). Where episodes improve a placement that
+  // is complete from the start, and times are simulated, each step has an advantage of its own.
   BatchReport reinforce(Task& task, std::uint64_t seed, double rate);
   // Learns in the manner of Recipe::kPaper: from one episode, with a share of random choices.
   BatchReport reinforce_one(Task& task, std::uint64_t seed, double rate, double exploration);
@@ -142,13 +143,15 @@ class Learner {
   // Plays `count` episodes; decoding(i) says how choices of episode i are made.
   template <class DecodingOf>
   void play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding);
-  // Fills times_by_step_ for an episode that was played.
-  void time_steps(const Task& task, place::Scorer& scorer, std::size_t episode);
+  // Fills times_by_step_ for the episodes that were played.
+  void time_steps(Task& task, std::size_t count);
   // Returns the weights of each step of the played episodes: by how much the time improves from
-  // there on, against the mean over the batch at this step, in units of its standard deviation.
-  // Late steps, after which little can happen, would count for nothing in units that all steps
-  // share. Empty if all episodes are the same.
-  std::vector<std::vector<double>> weights_by_step(std::size_t count) const;
+  // there on, against the mean over the batch at this step, in units of its standard deviation. The
+  // time at the step counts with the slope, between 0 and 1, of the line that best foretells the
+  // last time from it: early in an episode it says little, and would only add noise. Late steps,
+  // after which little can happen, would count for nothing in units that all steps share. A
+  // weight is 0 where all episodes are the same. `all_bytes` is the size of all tensors.
+  std::vector<std::vector<double>> weights_by_step(std::size_t count, double all_bytes) const;
   // Makes one step along the gradient of the sum of weights times log probabilities. The first
   // `played` of the episodes are those that were played last.
   BatchReport step(Task& task, std::span<const policy::Episode* const> episodes,
@@ -167,9 +170,13 @@ class Learner {
   // The following are indexed by episode of the batch.
   std::vector<policy::Episode> episodes_;
   std::vector<double> times_, excess_bytes_;
-  // For models whose episodes improve a placement, the time before each step and after the last;
-  // infinite if the placement does not fit into memory.
-  std::vector<std::vector<double>> times_by_step_;
+  // The time of the placement at a step of an episode, which is infinite if it does not fit into
+  // memory, and by how many bytes it does not.
+  struct StepTime {
+    double time = 0.0, excess_bytes = 0.0;
+  };
+  // By episode, for models whose episodes improve a placement: before each step and after the last.
+  std::vector<std::vector<StepTime>> times_by_step_;
   std::vector<policy::LogProbability> log_probabilities_;
 };
 

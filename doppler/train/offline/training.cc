@@ -1,5 +1,7 @@
 #include "doppler/train/offline/training.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -32,17 +34,25 @@ std::vector<float> start_values(const policy::Model& model, std::vector<float> g
   return model.parameters().random_values(rng);
 }
 
-// The plan with the number of devices where its model needs one.
+// The plan with what its model needs: rates, a weight of entropy, and perhaps a number of devices.
 TrainingPlan completed(TrainingPlan plan,
                        const std::vector<std::shared_ptr<const cost::Problem>>& problems) {
   if (problems.empty()) throw ParameterError("there is nothing to train on");
   using policy::Architecture;
-  if (plan.learner.entropy != 0.0 && plan.architecture != Architecture::kDual &&
-      plan.architecture != Architecture::kSelOnly && plan.architecture != Architecture::kPlcOnly &&
-      plan.architecture != Architecture::kPublished) {
+  const bool suits_paper =
+      plan.architecture == Architecture::kDual || plan.architecture == Architecture::kSelOnly ||
+      plan.architecture == Architecture::kPlcOnly || plan.architecture == Architecture::kPublished;
+  if (!suits_paper && plan.learner.recipe == Recipe::kPaper) {
     throw ParameterError(
-        "entropy, and so the paper's recipe, is for the models published, dual and its parts");
+        "the paper's recipe is for the models published, dual, sel-only and plc-only");
   }
+  if (!suits_paper && plan.architecture != Architecture::kPlaceto && plan.learner.entropy != 0.0) {
+    throw ParameterError(
+        fmt::format("model {} takes no entropy", policy::architecture_name(plan.architecture)));
+  }
+  if (plan.learner.entropy == 0.0) plan.learner.entropy = entropy_for(plan.architecture);
+  if (!plan.rates) plan.rates = rates_for(plan.architecture);
+  if (!plan.imitation_rates) plan.imitation_rates = plan.rates;
   if (plan.architecture == Architecture::kPublished) plan.shape.prior = policy::Prior::kNone;
   if (policy::needs_device_count(plan.architecture)) {
     plan.shape.prior = policy::Prior::kNone;  // these have no use for one
@@ -82,7 +92,8 @@ std::uint64_t TrainingPlan::hash() const {
   hasher.add(static_cast<std::uint64_t>(learner.batch));
   hasher.add(learner.longest_gradient);
   hasher.add(learner.self_imitation);
-  for (const Rates& stage : {imitation_rates, rates}) {
+  const Rates sim = rates.value_or(rates_for(architecture));
+  for (const Rates& stage : {imitation_rates.value_or(sim), sim}) {
     hasher.add(stage.first);
     hasher.add(stage.last);
   }
@@ -93,6 +104,14 @@ std::uint64_t TrainingPlan::hash() const {
   return hasher.value();
 }
 
+Rates rates_for(policy::Architecture architecture) {
+  return architecture == policy::Architecture::kPlaceto ? Rates{1.5e-2, 1.5e-3} : Rates{};
+}
+
+double entropy_for(policy::Architecture architecture) {
+  return architecture == policy::Architecture::kPlaceto ? 1e-3 : 0.0;
+}
+
 // As published: hidden 128, 6 rounds, 2000 episodes of imitation at 1e-3, then one episode an
 // update at 1e-4 to 1e-7, a fifth of choices at random to begin with, entropy 1e-2.
 TrainingPlan TrainingPlan::of_paper() {
@@ -100,8 +119,8 @@ TrainingPlan TrainingPlan::of_paper() {
                     .shape = {.width = 128, .rounds = 6, .prior = policy::Prior::kNone},
                     .imitation_episodes = 2000};
   plan.learner = {.recipe = Recipe::kPaper, .batch = 1, .entropy = 1e-2, .self_imitation = 0.0};
-  plan.imitation_rates = {1e-3, 1e-3};
-  plan.rates = {1e-4, 1e-7};
+  plan.imitation_rates = Rates{1e-3, 1e-3};
+  plan.rates = Rates{1e-4, 1e-7};
   plan.exploration = 0.2;
   return plan;
 }
@@ -186,7 +205,7 @@ UpdateReport Training::update() {
                                : plan_.measured ? Stage::kReal
                                                 : Stage::kSimulation,
                       .task = task_of(updates_),
-                      .rate = (imitating ? plan_.imitation_rates : plan_.rates).at(progress) *
+                      .rate = (imitating ? plan_.imitation_rates : plan_.rates)->at(progress) *
                               watch_.rate_factor()};
   Task& task = *tasks_[report.task];
   const std::uint64_t seed = mix64(plan_.seed ^ mix64(kBatchStream + (updates_ << 8)));
@@ -241,9 +260,8 @@ TrainingState Training::state() const {
 void Training::restore(TrainingState state) {
   if (state.plan_hash != plan_.hash()) {
     throw InputError(
-        "the checkpoint is of a training with other settings; give the same episodes, stages, "
-        "model, "
-        "recipe, rates and seed as at its start");
+        "the checkpoint is of a training with other settings; give the same episodes or runs, "
+        "stages, model, recipe, rates and seed as at its start");
   }
   if (state.problems_hash != problems_hash() || state.best_times.size() != tasks_.size() ||
       state.mean_times.size() != tasks_.size() || state.updates > total_updates()) {

@@ -27,6 +27,14 @@ struct Rates {
   double at(double progress) const { return first + (last - first) * progress; }
 };
 
+// Returns the rates that suit a model. They are higher for Placeto, whose scores pass through means
+// over many nodes, which a small step hardly moves.
+Rates rates_for(policy::Architecture architecture);
+// Returns the weight of the entropy for a model whose plan has none. Placeto needs a little, as in
+// its own training: its first updates can put every node on one device, after which all episodes
+// are the same and teach nothing. The entropy leads out of there.
+double entropy_for(policy::Architecture architecture);
+
 // Says what is trained and how.
 struct TrainingPlan {
   policy::Architecture architecture = policy::Architecture::kDual;
@@ -39,7 +47,9 @@ struct TrainingPlan {
   schedule::Objective objective = schedule::Objective::kNominal;
   std::uint64_t seed = 1;
   LearnerSettings learner = {};
-  Rates imitation_rates = {}, rates = {};  // of stages I and II
+  // Stage II learns with `rates`; if they are absent, with those that suit the model, rates_for().
+  // Stage I learns with `imitation_rates`; if they are absent, with those of stage II.
+  std::optional<Rates> rates = std::nullopt, imitation_rates = std::nullopt;
   // The share of random choices at the beginning of stage II, which falls to 0 at its end. Only for
   // Recipe::kPaper.
   double exploration = 0.0;
@@ -102,6 +112,9 @@ class Training {
   // training.
   void measure_with(std::size_t task, std::function<double(const schedule::Placement&)> measure);
 
+  // Returns the plan with what its model needs: rates, a weight of the entropy, and perhaps a
+  // number of devices.
+  const TrainingPlan& plan() const { return plan_; }
   bool done() const { return updates_ == total_updates(); }
   std::uint64_t updates() const { return updates_; }
   std::uint64_t total_updates() const { return imitation_updates_ + simulation_updates_; }

@@ -13,6 +13,7 @@
 #include "doppler/policy/policy.h"
 #include "doppler/schedule/bounds.h"
 #include "doppler/train/offline/learner.h"
+#include "doppler/train/offline/training.h"
 
 namespace doppler::train {
 namespace {
@@ -101,8 +102,9 @@ class PolicyPlacer final : public place::Placer {
   PolicyPlacerSettings settings_;
 };
 
-// The same all along: where the end is on the clock nobody knows how far it is.
-constexpr double kScratchRate = 2e-3;
+// The learning rate is the same all along, since a budget of time does not tell how far its end is:
+// this share of the rate that a training begins with.
+constexpr double kScratchRateShare = 0.5;
 
 class ScratchPlacer final : public place::Placer {
  public:
@@ -120,12 +122,14 @@ class ScratchPlacer final : public place::Placer {
     // The caller's problem outlives this call.
     const std::shared_ptr<const cost::Problem> shared(std::shared_ptr<void>(), &problem);
     Task task(shared, *model, request.objective);
-    const LearnerSettings settings{.threads = request.threads};
+    const LearnerSettings settings{.entropy = entropy_for(architecture_),
+                                   .threads = request.threads};
     Rng start = Rng::stream(request.seed, 0);
     Learner learner(*model, settings, model->parameters().random_values(start));
     const bool nominal = request.objective == schedule::Objective::kNominal;
     const schedule::Bound bound = schedule::best_bound(problem);
     const std::uint64_t runs = nominal ? 1 : place::Scorer::kSamples;  // of one episode
+    const double rate = kScratchRateShare * rates_for(architecture_).first;
     std::uint64_t episodes = 0;
     // Whether the budget has room for so many more.
     const auto has_room = [&](std::uint64_t more) {
@@ -141,7 +145,7 @@ class ScratchPlacer final : public place::Placer {
     };
     sample(1);  // something to give, whatever happens
     while (!is_done() && has_room(settings.batch)) {
-      learner.reinforce(task, mix64(request.seed ^ mix64(episodes)), kScratchRate);
+      learner.reinforce(task, mix64(request.seed ^ mix64(episodes)), rate);
       episodes += settings.batch;
       if (request.progress) {
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;

@@ -61,7 +61,7 @@ void check_session(const std::vector<TrainingProblem>& problems, const SessionSe
   if (settings.service.recalibrate && !settings.service.learner.policy) {
     throw ParameterError("recalibrating trains the policy, which must be among the candidates");
   }
-  exec::check_machine(*problems.front().problem, settings.service.machine);
+  exec::check_measuring_machine(*problems.front().problem, settings.service.machine);
 }
 
 // Drops what the stages do not use, and hands the seed on.
@@ -75,6 +75,7 @@ SessionSettings completed_session(SessionSettings settings) {
   return settings;
 }
 
+// REQUIRES: `plan` is that of a Training.
 std::string configuration_json(const ProblemNames& names, const TrainingPlan& plan) {
   JsonWriter json;
   json.begin_object().field("format", "doppler.training").field("version", 1);
@@ -96,9 +97,9 @@ std::string configuration_json(const ProblemNames& names, const TrainingPlan& pl
   json.field("longest_gradient", plan.learner.longest_gradient);
   json.field("recipe", plan.learner.recipe == Recipe::kPaper ? "paper" : "batches");
   json.field("entropy", plan.learner.entropy).field("exploration", plan.exploration);
-  json.field("imitation_first_rate", plan.imitation_rates.first);
-  json.field("imitation_last_rate", plan.imitation_rates.last);
-  json.field("first_rate", plan.rates.first).field("last_rate", plan.rates.last);
+  json.field("imitation_first_rate", plan.imitation_rates->first);
+  json.field("imitation_last_rate", plan.imitation_rates->last);
+  json.field("first_rate", plan.rates->first).field("last_rate", plan.rates->last);
   return json.end_object().take();
 }
 
@@ -131,7 +132,8 @@ OfflineRuns prepare_runs(const std::vector<TrainingProblem>& problems,
     runs.push_back(std::make_unique<OfflineRun>(
         std::move(training), resume ? RunFolder::open(path) : RunFolder::create(path), plan.seed,
         resume));
-    runs.back()->folder().write_configuration(configuration_json(settings.names, plan));
+    runs.back()->folder().write_configuration(
+        configuration_json(settings.names, runs.back()->training().plan()));
   }
   check_writable(settings.folder + "/policy.json");
   return runs;
@@ -209,7 +211,7 @@ OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings
       std::move(training), resume ? RunFolder::open(path) : RunFolder::create(path), plan.seed,
       resume));
   OfflineRun& run = *runs.front();
-  run.folder().write_configuration(configuration_json(settings.names, plan));
+  run.folder().write_configuration(configuration_json(settings.names, run.training().plan()));
   std::unique_ptr<schedule::Measurer> machine;
   std::uint64_t number = run.training().episodes();
   run.measure_with(0, [&](const schedule::Placement& placement) {
@@ -274,6 +276,13 @@ SessionResult run_session(const std::vector<TrainingProblem>& problems,
   if (real && !settings.resume) {
     RunFolder::require_free(settings.folder);
     ServiceFolder(settings.folder).require_free();
+  }
+  if (!real && (ServiceFolder(settings.folder).has_state() ||
+                RunFolder::exists(settings.folder + "/real"))) {
+    throw ParameterError(fmt::format(
+        "{}: the training in this folder has a stage real: name it among the stages, or "
+        "its policy would be replaced",
+        settings.folder));
   }
   SessionResult result;
   std::optional<ServiceStart> start;

@@ -76,8 +76,8 @@ struct SessionProgress {
 struct SessionSettings {
   std::string folder = {};  // is made if it is missing
   // Continues the session in `folder`, which must have had the same settings; only the number of
-  // threads and of runs of stage III may differ (not the runs with the paper's recipe, whose rates
-  // depend on them). Without it the folder must be free.
+  // threads, the machine of stage III and its number of runs may differ (not the runs with the
+  // paper's recipe, whose rates depend on them). Without it the folder must be free.
   bool resume = false;
   std::set<Stage> stages = {Stage::kSimulation};
   // Says what is trained and how. Each stage that is asked for needs episodes; the episodes of

@@ -91,6 +91,13 @@ TEST(Machine, SettingsThatContradictOneAnotherAreRefused) {
   EXPECT_THAT(refusal(settings), HasSubstr("is called 'd7'"));
   settings.later = {{"d0", 0.0, 1}};
   EXPECT_THAT(refusal(settings), HasSubstr("above 0"));
+  settings.later = {};
+  settings.skew.device_factors = {{"d7", 2.0}};
+  EXPECT_THAT(refusal(settings), HasSubstr("there is no device 'd7'"));
+  settings.skew = {.link_factors = {{"d0>d7", 2.0}}};
+  EXPECT_THAT(refusal(settings), HasSubstr("there is no device 'd7'"));
+  EXPECT_THAT(test::error_of<InputError>([&] { check_machine(*problem, {}); }),
+              HasSubstr("carries no kernel call"));
 }
 
 // 1 + 2 at first; from the second run on the device takes thrice as long.

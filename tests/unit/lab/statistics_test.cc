@@ -81,6 +81,9 @@ TEST(Verdicts, NeedTheWholeInterval) {
   EXPECT_EQ(verdict({{"a", unsure}, {"b", above}}), Verdict::kNotConfirmed);
   EXPECT_EQ(verdict({}), Verdict::kOpen);
   EXPECT_EQ(verdict({{"a", {}}}), Verdict::kOpen);
+  EXPECT_EQ(verdict({{"a", below}, {"b", {}}}), Verdict::kPartly);
+  EXPECT_EQ(less_is_better("c", "p", {{"a", below}, {"b", {}}}).ours,
+            "a 0.900 (0.850 to 0.950). So on 1 of 2, absent on 1");
   EXPECT_EQ(more_is_better("c", "p", {{"a", above}}).verdict, Verdict::kConfirmed);
   EXPECT_EQ(
       less_is_better("c", "p", {{"a", below}, {"b", above}}).ours,

@@ -25,11 +25,12 @@ TEST(PlacetoModel, GradientsAreThoseOfFiniteDifferences) {
     sampler.sample(parameters, SamplingSettings::kSample, rng, episode);
     test::expect_gradients(parameters, [&](std::vector<double>* gradients) {
       constexpr double kWeight = -1.3;
+      const double entropy = seed % 2 == 0 ? 0.7 : 0.0;
       std::vector<double> unused(gradients ? 0 : parameters.size());
-      return -kWeight * sampler
-                            .learn(parameters, episode, {.log_probability = kWeight},
-                                   gradients ? *gradients : unused)
-                            .plc;
+      const LogProbability learnt =
+          sampler.learn(parameters, episode, {.log_probability = kWeight, .entropy = entropy},
+                        gradients ? *gradients : unused);
+      return -kWeight * learnt.plc - entropy * learnt.entropy;
     });
   }
 }
@@ -42,10 +43,10 @@ TEST(PlacetoModel, KnowsWhatNodesAreToEachOther) {
       2, cost::LinkMode::kFree);
   const NodeFeatures nodes(*problem);
   std::vector<Relation> relations;
-  find_relations(nodes, NodeId(1), relations);
-  EXPECT_THAT(relations,
-              testing::ElementsAre(Relation::kAncestor, Relation::kItself, Relation::kParallel,
-                                   Relation::kDescendant, Relation::kParallel));
+  find_relations(nodes, NodeId(1), {true, false, true, false, false}, relations);
+  EXPECT_THAT(relations, testing::ElementsAre(Relation::kAncestor, Relation::kItself,
+                                              Relation::kVisitedParallel, Relation::kDescendant,
+                                              Relation::kWaitingParallel));
 }
 
 TEST(PlacetoModel, IsForOneNumberOfDevices) {

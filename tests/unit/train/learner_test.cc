@@ -58,6 +58,26 @@ TEST(Learner, LearnsToNeedLessMemoryWhereNothingFits) {
   EXPECT_EQ(greedy_excess(), 30.0);
 }
 
+// Steps that are rewarded by themselves count the memory that is missing at each, too.
+TEST(Learner, PlacetoLearnsToNeedLessMemoryWhereNothingFits) {
+  const auto problem = overfull_problem();
+  const auto model =
+      policy::make_model(policy::Architecture::kPlaceto, {.width = 8, .rounds = 1, .devices = 3});
+  Rng rng(2);
+  Task task(problem, *model);
+  Learner learner(*model, {}, model->parameters().random_values(rng));
+  const auto greedy_excess = [&] {
+    Task fresh(problem, *model);
+    learner.sample(fresh, 1, 1);
+    return place::MemoryFit(*problem).excess_bytes(fresh.placement());
+  };
+  EXPECT_GT(greedy_excess(), 30.0);
+  for (std::uint64_t update = 1; update <= 100; ++update) {
+    EXPECT_EQ(learner.reinforce(task, update, 1e-2).misfits, 16u);
+  }
+  EXPECT_EQ(greedy_excess(), 30.0);
+}
+
 TEST(Task, KeepsWhatIsClosestToFittingUntilSomethingFits) {
   const auto problem = overfull_problem();
   const auto model = policy::make_model(policy::Architecture::kDual, {.width = 8, .rounds = 1});

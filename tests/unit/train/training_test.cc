@@ -155,12 +155,32 @@ TEST(Training, GdpAndPlacetoLearnToSpreadEqualNodes) {
   }
 }
 
-TEST(Training, RefusesEntropyForModelsThatTakeNone) {
+TEST(Training, RefusesThePapersRecipeForModelsWithoutEntropy) {
   TrainingPlan plan = small_plan_of_paper(1);
   plan.architecture = policy::Architecture::kJoint;
   EXPECT_THAT(test::error_of<ParameterError>(
                   [&] { Training(plan, problems(), place::classical_methods()); }),
-              testing::HasSubstr("entropy"));
+              testing::HasSubstr("the paper's recipe is for"));
+  plan = small_plan(1);
+  plan.architecture = policy::Architecture::kJoint;
+  plan.learner.entropy = 0.1;
+  EXPECT_EQ(test::error_of<ParameterError>(
+                [&] { Training(plan, problems(), place::classical_methods()); }),
+            "model joint takes no entropy");
+}
+
+TEST(Training, GivesAModelTheEntropyThatItNeedsUnlessThePlanHasSome) {
+  const auto entropy_of = [](policy::Architecture architecture, double given) {
+    TrainingPlan plan = small_plan(1);
+    plan.architecture = architecture;
+    plan.learner.entropy = given;
+    // Placeto is for one number of devices, so that one problem has to do.
+    return Training(plan, {problems().front()}, place::classical_methods()).plan().learner.entropy;
+  };
+  EXPECT_EQ(entropy_of(policy::Architecture::kDual, 0.0), 0.0);
+  EXPECT_EQ(entropy_of(policy::Architecture::kPlaceto, 0.0),
+            entropy_for(policy::Architecture::kPlaceto));
+  EXPECT_EQ(entropy_of(policy::Architecture::kPlaceto, 0.3), 0.3);
 }
 
 TEST(Training, RefusesStatesOfOtherTrainingsAndDamagedOnes) {
@@ -169,7 +189,7 @@ TEST(Training, RefusesStatesOfOtherTrainingsAndDamagedOnes) {
   training.update();
   std::string text = write_checkpoint_json(training.state());
   TrainingPlan other = small_plan(1);
-  other.rates.first = 1e-3;
+  other.rates = Rates{1e-3, 1e-4};
   Training another(other, problems(), methods);
   EXPECT_THAT(test::error_of<InputError>([&] { another.restore(read_checkpoint_json("c", text)); }),
               testing::HasSubstr("other settings"));
