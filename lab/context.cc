@@ -42,6 +42,7 @@ Scale Scale::quick() {
           .published_short = 120,
           .published_long = 120,
           .placeto_episodes = 160,
+          .placeto_compared_episodes = 160,
           .gdp_episodes = 960,
           .message_episodes = 96,
           .message_graphs = {"chainmm", "ffnn"},
@@ -65,6 +66,7 @@ Scale Scale::tiny() {
           .published_short = 6,
           .published_long = 6,
           .placeto_episodes = 4,
+          .placeto_compared_episodes = 4,
           .gdp_episodes = 32,
           .message_episodes = 16,
           .message_graphs = {"chainmm"},
@@ -78,21 +80,15 @@ Scale Scale::tiny() {
           .pictured = {"chainmm"}};
 }
 
-std::uint64_t Scale::placeto_episodes_for(std::size_t nodes) const {
-  const double share = 100.0 / static_cast<double>(std::max<std::size_t>(nodes, 1));
-  const double scaled = std::ceil(share * share * static_cast<double>(placeto_episodes));
-  constexpr std::uint64_t kTenUpdates = 160;  // so that something is learnt
-  return std::max(static_cast<std::uint64_t>(scaled), std::min(kTenUpdates, placeto_episodes));
-}
-
 std::uint64_t Scale::hash() const {
   Hasher hasher;
   hasher.add_bytes(name);
   for (const std::uint64_t number :
        {static_cast<std::uint64_t>(seeds), imitation_episodes, episodes, finetune_episodes,
-        published_imitation, published_short, published_long, placeto_episodes, gdp_episodes,
-        message_episodes, online_runs, search_evaluations, static_cast<std::uint64_t>(engine_runs),
-        static_cast<std::uint64_t>(placements), static_cast<std::uint64_t>(rounds)}) {
+        published_imitation, published_short, published_long, placeto_episodes,
+        placeto_compared_episodes, gdp_episodes, message_episodes, online_runs, search_evaluations,
+        static_cast<std::uint64_t>(engine_runs), static_cast<std::uint64_t>(placements),
+        static_cast<std::uint64_t>(rounds)}) {
     hasher.add(number);
   }
   for (const auto* names : {&graphs, &message_graphs, &core_graphs, &pictured}) {
@@ -101,6 +97,13 @@ std::uint64_t Scale::hash() const {
   }
   for (const int nodes : growth_nodes) hasher.add(nodes);
   return hasher.value();
+}
+
+std::uint64_t placeto_episodes_for(std::size_t nodes, std::uint64_t per_hundred) {
+  const double share = 100.0 / static_cast<double>(std::max<std::size_t>(nodes, 1));
+  const double scaled = std::ceil(share * share * static_cast<double>(per_hundred));
+  constexpr std::uint64_t kTenUpdates = 160;  // so that something is learnt
+  return std::max(static_cast<std::uint64_t>(scaled), std::min(kTenUpdates, per_hundred));
 }
 
 namespace {
@@ -253,7 +256,7 @@ constexpr std::uint64_t kJudgeStream = 0x6a75646765;
 constexpr train::Rates kFinetuneRates{2e-3, 2e-4};
 
 std::uint64_t evaluations_of(const Scale& scale, const std::string& method, std::size_t nodes) {
-  if (method == "placeto") return scale.placeto_episodes_for(nodes);
+  if (method == "placeto") return placeto_episodes_for(nodes, scale.placeto_compared_episodes);
   if (method == "gdp") return scale.gdp_episodes;
   return scale.search_evaluations;
 }

@@ -1,10 +1,18 @@
 #include "doppler/nn/matrix.h"
 
+#include <algorithm>
+
 namespace doppler::nn {
 namespace {
 
 // Rows that are computed together, so that each number of `right` is read once for all of them.
 constexpr std::size_t kRowsTogether = 4;
+// Rows of `right` with at least this many columns lie pages apart, so that going down a column
+// misses the caches and the processor does not fetch ahead. There the inner index runs over a few
+// rows at a time, each of which is read from left to right. Sums are added up in the same order
+// either way.
+constexpr std::size_t kWideColumns = 2048;
+constexpr std::size_t kInnerTogether = 8;
 
 // Adds to a block of Rows rows and Lanes lanes of the result, which stays in registers while the
 // inner index runs.
@@ -49,18 +57,37 @@ template <std::size_t Rows, class T>
   }
 }
 
+// Adds to at most kRowsTogether rows.
+template <class T>
+[[gnu::always_inline]] inline void add_some_rows(std::size_t rows, std::size_t inner,
+                                                 std::size_t columns, Strided<T> left,
+                                                 const T* right, T* out) {
+  switch (rows) {
+    case 1:
+      return add_rows<1>(inner, columns, left, right, out);
+    case 2:
+      return add_rows<2>(inner, columns, left, right, out);
+    case 3:
+      return add_rows<3>(inner, columns, left, right, out);
+    default:
+      return add_rows<kRowsTogether>(inner, columns, left, right, out);
+  }
+}
+
 template <class T>
 [[gnu::always_inline]] inline void add_all(std::size_t rows, std::size_t inner, std::size_t columns,
                                            Strided<T> left, const T* right, T* out) {
-  for (; rows >= kRowsTogether; rows -= kRowsTogether) {
-    add_rows<kRowsTogether>(inner, columns, left, right, out);
-    left.data += kRowsTogether * left.row_step;
-    out += kRowsTogether * columns;
-  }
-  for (; rows > 0; --rows) {
-    add_rows<1>(inner, columns, left, right, out);
-    left.data += left.row_step;
-    out += columns;
+  const std::size_t together =
+      columns < kWideColumns ? std::max<std::size_t>(inner, 1) : kInnerTogether;
+  while (rows > 0) {
+    const std::size_t some = std::min(rows, kRowsTogether);
+    for (std::size_t k = 0; k < inner; k += together) {
+      const Strided<T> part{left.data + k * left.column_step, left.row_step, left.column_step};
+      add_some_rows(some, std::min(together, inner - k), columns, part, right + k * columns, out);
+    }
+    rows -= some;
+    left.data += some * left.row_step;
+    out += some * columns;
   }
 }
 

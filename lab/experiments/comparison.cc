@@ -79,7 +79,7 @@ class ComparisonExperiment final : public Experiment {
             "reimplemented and trained with our trainer, from nothing on each graph: GDP with {} "
             "episodes, Placeto, which passes messages anew at every step, with as many as take the "
             "time of {} on 100 nodes.",
-            context.scale().gdp_episodes, context.scale().placeto_episodes)};
+            context.scale().gdp_episodes, context.scale().placeto_compared_episodes)};
     for (const std::string& machine : context.machines())
       section.tables += table(context, results, machine);
     section.tables += engine_table(context, results);

@@ -236,10 +236,10 @@ class LearningExperiment final : public Experiment {
       return plan;
     }
     plan.architecture = policy::architecture_named(learner);
-    plan.episodes =
-        learner == "gdp"
-            ? scale.gdp_episodes
-            : scale.placeto_episodes_for(context.problem(kFourDevices, graph)->node_count());
+    plan.episodes = learner == "gdp"
+                        ? scale.gdp_episodes
+                        : placeto_episodes_for(context.problem(kFourDevices, graph)->node_count(),
+                                               scale.placeto_episodes);
     return plan;
   }
 

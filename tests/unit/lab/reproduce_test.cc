@@ -192,13 +192,10 @@ TEST_F(Reproduction, RequestsThatMakeNoSenseAreRefused) {
 
 // 9200 episodes on 100 nodes are 2300 on 200; a graph of 10,000 nodes has ten batches of 16.
 TEST(Scale, GivesPlacetoTheSameTimeOnEveryGraph) {
-  Scale scale = Scale::full();
-  scale.placeto_episodes = 9200;
-  EXPECT_EQ(scale.placeto_episodes_for(100), 9200u);
-  EXPECT_EQ(scale.placeto_episodes_for(200), 2300u);
-  EXPECT_EQ(scale.placeto_episodes_for(10'000), 160u);
-  scale.placeto_episodes = 4;
-  EXPECT_EQ(scale.placeto_episodes_for(200), 4u);
+  EXPECT_EQ(placeto_episodes_for(100, 9200), 9200u);
+  EXPECT_EQ(placeto_episodes_for(200, 9200), 2300u);
+  EXPECT_EQ(placeto_episodes_for(10'000, 9200), 160u);
+  EXPECT_EQ(placeto_episodes_for(200, 4), 4u);
 }
 
 }  // namespace
