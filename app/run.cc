@@ -87,6 +87,7 @@ void run(const RunRequest& request) {
     }
   }
   const auto [problem, origin] = load_subject(source, progress);
+  exec::check_execution(*problem, settings);
   if (request.placement.empty()) progress.say("placing");
   const schedule::Placement placement = placement_for(request, *problem, warnings);
   progress.say("running");

@@ -111,6 +111,28 @@ exec::LaterSlowdown read_slowdown(const std::string& text) {
   return change;
 }
 
+// Throws ParameterError where options would change the network of the policy to begin with.
+void check_start(const TrainRequest& request, const policy::Policy& policy) {
+  std::error_code error;
+  const std::string file = std::filesystem::is_directory(request.session.start, error)
+                               ? request.session.start + "/policy.json"
+                               : request.session.start;
+  if (request.model.value_or(policy.architecture) != policy.architecture) {
+    throw ParameterError(fmt::format("--model: {} is of model {}", file,
+                                     policy::architecture_name(policy.architecture)));
+  }
+  const policy::NetworkShape& shape = policy.shape;
+  if (request.width.value_or(shape.width) != shape.width ||
+      request.rounds.value_or(shape.rounds) != shape.rounds ||
+      request.prior.value_or(shape.prior) != shape.prior ||
+      (request.without.any() && request.without != shape.without)) {
+    throw ParameterError(fmt::format(
+        "{} has a network of its own: --width, --message-rounds, --prior and --without cannot "
+        "change it",
+        file));
+  }
+}
+
 // Sets the recipe's numbers but for those that were given.
 void complete_plan(TrainRequest& request) {
   train::TrainingPlan& plan = request.session.plan;
@@ -129,6 +151,12 @@ void complete_plan(TrainRequest& request) {
     }
   }
   plan.architecture = request.model.value_or(plan.architecture);
+  const bool trains = request.has(Stage::kImitation) || request.has(Stage::kSimulation);
+  if (!request.session.start.empty() && (trains || request.paper)) {
+    const policy::Policy start = train::read_start_policy(request.session.start);
+    check_start(request, start);
+    plan.architecture = start.architecture;
+  }
   plan.shape.width = request.width.value_or(plan.shape.width);
   plan.shape.rounds = request.rounds.value_or(plan.shape.rounds);
   plan.shape.without = request.without;
@@ -161,6 +189,9 @@ void check_request(const TrainRequest& request, const CommandLine& line) {
   if (trains && !request.has(Stage::kImitation)) {
     refuse({"--imitation-episodes", "--teacher"},
            "is for stage imitation: say --stages imitation,sim");
+  }
+  if (trains && !request.has(Stage::kSimulation) && !session.service.recalibrate) {
+    refuse({"--episodes"}, "is for stage sim: say --stages imitation,sim");
   }
   const policy::Architecture model = session.plan.architecture;
   if (model == policy::Architecture::kPublished || policy::needs_device_count(model)) {
@@ -262,29 +293,6 @@ std::vector<train::TrainingProblem> listed_problems(const TrainRequest& request,
   return problems;
 }
 
-// Throws ParameterError where options would change the network of the policy to begin with.
-void check_start(const TrainRequest& request) {
-  const policy::Policy policy = train::read_start_policy(request.session.start);
-  std::error_code error;
-  const std::string file = std::filesystem::is_directory(request.session.start, error)
-                               ? request.session.start + "/policy.json"
-                               : request.session.start;
-  if (request.model.value_or(policy.architecture) != policy.architecture) {
-    throw ParameterError(fmt::format("--model: {} is of model {}", file,
-                                     policy::architecture_name(policy.architecture)));
-  }
-  const policy::NetworkShape& shape = policy.shape;
-  if (request.width.value_or(shape.width) != shape.width ||
-      request.rounds.value_or(shape.rounds) != shape.rounds ||
-      request.prior.value_or(shape.prior) != shape.prior ||
-      (request.without.any() && request.without != shape.without)) {
-    throw ParameterError(fmt::format(
-        "{} has a network of its own: --width, --message-rounds, --prior and --without cannot "
-        "change it",
-        file));
-  }
-}
-
 std::string progress_text(const train::SessionProgress& at, bool several_seeds,
                           const std::string& time_unit) {
   if (at.stage == Stage::kReal) {
@@ -319,8 +327,6 @@ void run_train(const TrainRequest& request) {
   }
   if (!request.has(Stage::kImitation) && !request.has(Stage::kSimulation)) {
     progress.say("placing");
-  } else if (!session.start.empty()) {
-    check_start(request);
   }
   session.progress = [&](const train::SessionProgress& at) {
     progress.say(progress_text(at, session.seeds > 1, unit));
@@ -465,7 +471,9 @@ void add_train_command(CommandLine& line) {
       "What the best episode so far counts beside its batch (default 0.03)", "X");
   add_number<double>(
       train, "--rate", [request](double x) { request->rate = x; }, 1e-9, 1.0,
-      "Learning rate to begin with (default 0.004, of placeto 0.015)", "X");
+      "Learning rate of stage sim to begin with (default 0.004, of placeto 0.015, of --recipe "
+      "paper 0.0001)",
+      "X");
   add_number<double>(
       train, "--last-rate", [request](double x) { request->last_rate = x; }, 0.0, 1.0,
       "In the end of each stage (default: a tenth of --rate)", "X");

@@ -76,8 +76,8 @@ inline constexpr const char* kGivenTimes = "uniform:4";
 class ReproductionContext {
  public:
   // `graphs_folder` has the published graph files (chainmm.txt, llama_block.txt, …); empty: there
-  // are none. `online` may be empty. `methods` and `interrupt`, which may be null, must outlive
-  // this. Throws InputError if the folder lacks the files.
+  // are none. `online` may be empty. `methods` must outlive this. Throws InputError if the folder
+  // lacks the files.
   ReproductionContext(Scale scale, const place::Registry& methods, const std::string& graphs_folder,
                       OnlineLearning online, StopToken stop);
 

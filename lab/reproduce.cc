@@ -277,15 +277,16 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
   std::vector<std::unique_ptr<Experiment>> experiments = chosen(settings.only);
   const ReproductionContext context(settings.scale, methods, settings.graphs_folder,
                                     settings.online, settings.stop);
-  ResultsFolder folder(
-      settings.folder,
-      {.version = settings.version, .scale = settings.scale.name, .hash = context.hash()});
   ReproduceReport report{.page = page_path(settings)};
   if (!report.page.ends_with(".md")) {
     throw ParameterError(
         fmt::format("{}: the page is a Markdown file: its name ends in .md", report.page));
   }
-  check_writable(report.page);
+  // A page in the folder itself can be written when the folder is there.
+  if (!files_from(report.page, settings.folder).empty()) check_writable(report.page);
+  ResultsFolder folder(
+      settings.folder,
+      {.version = settings.version, .scale = settings.scale.name, .hash = context.hash()});
 
   std::vector<CellWork> works;
   for (auto& experiment : experiments) {

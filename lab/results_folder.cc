@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <set>
@@ -80,7 +81,7 @@ bool parse_number(std::string_view text, Number& value) {
 
 bool parse_field(std::string_view text, double& value) {
   value = kAbsent;
-  return text.empty() || parse_number(text, value);
+  return text.empty() || (parse_number(text, value) && !std::isnan(value));
 }
 
 // Reads a line of the table. Returns false if it does not have these columns.
@@ -113,10 +114,10 @@ ResultsFolder::ResultsFolder(std::string path, const Identity& identity) : path_
   std::error_code error;
   if (fs::exists(settings, error)) {
     if (read_file(settings) != wanted) {
-      throw InputError(
-          fmt::format("{} holds results of other settings or of another version of the program "
-                      "(settings.json says which): give another folder",
-                      path_));
+      throw InputError(fmt::format(
+          "{} holds results of other settings or of another version of the program: give "
+          "another folder",
+          path_));
     }
     return;
   }

@@ -37,44 +37,6 @@ double quartile_distance(std::vector<double> values) {
   return values[last - last / 4] - values[last / 4];
 }
 
-void check_settings(const cost::Problem& problem, const ExecuteSettings& settings) {
-  const bool emulated = settings.backend == kEmulatedBackend;
-  const bool virtual_clock = settings.clock == EngineClock::kVirtual;
-  if (settings.runs < 1 || settings.warmup < 0) {
-    throw ParameterError("the number of runs must be positive");
-  }
-  check_machine(problem, settings);
-  if (virtual_clock && (settings.check || settings.check_finite)) {
-    throw ParameterError(
-        "nothing is computed on a virtual clock, so that there is nothing to check");
-  }
-  if (virtual_clock && !settings.losses.empty()) {
-    throw ParameterError("devices are lost on the wall clock only");
-  }
-  if (virtual_clock && (settings.watchdog_seconds || settings.replace)) {
-    throw ParameterError("nothing hangs or is lost on a virtual clock");
-  }
-  for (const DeviceLoss& loss : settings.losses) {
-    if (!problem.topology().find_device(loss.device)) {
-      throw ParameterError(
-          fmt::format("no device of {} is called '{}'", problem.topology().name(), loss.device));
-    }
-    if (!(loss.seconds >= 0.0)) throw ParameterError("a device is lost at a time from 0 on");
-    const auto same = [&](const DeviceLoss& other) { return other.device == loss.device; };
-    if (std::count_if(settings.losses.begin(), settings.losses.end(), same) > 1) {
-      throw ParameterError(fmt::format("{} can be lost once only", loss.device));
-    }
-  }
-  if (settings.profile && !settings.losses.empty() && settings.runs == 1) {
-    throw ParameterError("a run that loses devices makes no profile: ask for two runs or more");
-  }
-  // Cores take seconds, whatever the costs are in.
-  if (settings.profile && emulated && problem.time_unit() != "s") {
-    throw ParameterError(fmt::format(
-        "this run's times are in '{}': only seconds make a profile of costs", problem.time_unit()));
-  }
-}
-
 // Loses the devices that the first counted run is to lose, each at its time, unless the run ends
 // before. A thread of its own waits for these times.
 class Failures {
@@ -263,9 +225,47 @@ cost::MeasuredCosts Profile::costs() const {
   return costs;
 }
 
+void check_execution(const cost::Problem& problem, const ExecuteSettings& settings) {
+  const bool emulated = settings.backend == kEmulatedBackend;
+  const bool virtual_clock = settings.clock == EngineClock::kVirtual;
+  if (settings.runs < 1 || settings.warmup < 0) {
+    throw ParameterError("the number of runs must be positive");
+  }
+  check_machine(problem, settings);
+  if (virtual_clock && (settings.check || settings.check_finite)) {
+    throw ParameterError(
+        "nothing is computed on a virtual clock, so that there is nothing to check");
+  }
+  if (virtual_clock && !settings.losses.empty()) {
+    throw ParameterError("devices are lost on the wall clock only");
+  }
+  if (virtual_clock && (settings.watchdog_seconds || settings.replace)) {
+    throw ParameterError("nothing hangs or is lost on a virtual clock");
+  }
+  for (const DeviceLoss& loss : settings.losses) {
+    if (!problem.topology().find_device(loss.device)) {
+      throw ParameterError(
+          fmt::format("no device of {} is called '{}'", problem.topology().name(), loss.device));
+    }
+    if (!(loss.seconds >= 0.0)) throw ParameterError("a device is lost at a time from 0 on");
+    const auto same = [&](const DeviceLoss& other) { return other.device == loss.device; };
+    if (std::count_if(settings.losses.begin(), settings.losses.end(), same) > 1) {
+      throw ParameterError(fmt::format("{} can be lost once only", loss.device));
+    }
+  }
+  if (settings.profile && !settings.losses.empty() && settings.runs == 1) {
+    throw ParameterError("a run that loses devices makes no profile: ask for two runs or more");
+  }
+  // Cores take seconds, whatever the costs are in.
+  if (settings.profile && emulated && problem.time_unit() != "s") {
+    throw ParameterError(fmt::format(
+        "this run's times are in '{}': only seconds make a profile of costs", problem.time_unit()));
+  }
+}
+
 ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
                       const schedule::Placement& placement, const ExecuteSettings& settings) {
-  check_settings(*problem, settings);
+  check_execution(*problem, settings);
   const StopToken& stop = settings.stop;
   ExecuteResult result;
   Runs runs(problem, placement, settings, result);

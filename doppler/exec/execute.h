@@ -115,6 +115,10 @@ struct ExecuteResult {
   std::optional<cost::MeasuredCosts> costs = std::nullopt;
 };
 
+// Throws ParameterError for settings that do not go together or that the problem cannot be run
+// with, so that nobody waits for a placement first. execute() does the same.
+void check_execution(const cost::Problem& problem, const ExecuteSettings& settings);
+
 // Gives inputs and parameters random values and runs the graph. Throws ParameterError for settings
 // that do not go together, and what Engine throws for a placement or a run that fails. Wrong
 // results do not throw: see ExecuteResult::different.

@@ -133,7 +133,8 @@ std::string fidelity_text(const cost::Problem& problem, const analysis::Fidelity
   }
   if (fidelity.too_noisy()) {
     text += fmt::format(
-        "void       noise above {:.0f} % makes these figures meaningless: use a quiet machine\n",
+        "void       noise above {:.0f} % makes these figures meaningless: use a quiet machine, "
+        "more rounds or less jitter\n",
         100.0 * analysis::kMostNoise);
   }
   return text + "\n" + origin_table(problem, fidelity);

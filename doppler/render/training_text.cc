@@ -30,6 +30,7 @@ std::string offline_json(const std::string& folder, const Problems& problems,
   const train::SeedResult& best = result.seeds[result.best];
   JsonWriter json;
   json.begin_object().field("folder", folder).field("policy", policy);
+  if (!result.placement_path.empty()) json.field("placement", result.placement_path);
   json.field("updates", best.updates).field("episodes", best.episodes);
   json.field("complete", result.complete).field("seconds", result.seconds);
   add_best_times(problems, best, json);

@@ -132,6 +132,7 @@ TEST(Train, RefusesBeforeItBeginsWhatWouldFailLater) {
   EXPECT_THAT(error_of(emulated + "--slow-link d0>d9=2"), HasSubstr("there is no device 'd9'"));
   EXPECT_THAT(error_of("--stages sim,real --engine threads"), HasSubstr("no kernel call"));
   EXPECT_THAT(error_of("--imitation-episodes 32"), HasSubstr("say --stages imitation,sim"));
+  EXPECT_THAT(error_of("--stages imitation"), HasSubstr("--episodes is for stage sim"));
   EXPECT_THAT(error_of("--teacher heft"), HasSubstr("say --stages imitation,sim"));
   EXPECT_THAT(error_of("--model placeto --prior none"), HasSubstr("--prior means nothing"));
   EXPECT_THAT(error_of("--model gdp --without load"), HasSubstr("--without means nothing"));
@@ -141,6 +142,19 @@ TEST(Train, RefusesBeforeItBeginsWhatWouldFailLater) {
   const std::string policy = files.read("run/policy.json");
   EXPECT_THAT(files.dopp(train + "--resume").err, HasSubstr("has a stage real"));
   EXPECT_EQ(files.read("run/policy.json"), policy);
+  // So would stages before it that are complete, when stage real is refused after them.
+  EXPECT_EQ(files.dopp(train + emulated + "--explore 0.3 --resume").exit_code, 2);
+  EXPECT_EQ(files.read("run/policy.json"), policy);
+  const std::string paper =
+      "train g.json --devices uniform:3 --seed 5 --recipe paper --width 8 --episodes 10 -o paper "
+      "--stages sim,real --engine emulated --clock virtual ";
+  ASSERT_EQ(files.dopp(paper + "--runs 20").exit_code, 0);
+  const std::string real = files.read("paper/real/policy.json");
+  EXPECT_EQ(files.read("paper/policy.json"), real);
+  EXPECT_EQ(files.dopp(paper + "--runs 30 --resume").exit_code, 2);
+  EXPECT_EQ(files.read("paper/policy.json"), real);
+  EXPECT_EQ(files.dopp(paper + "--runs 20 --resume").exit_code, 0);
+  EXPECT_EQ(files.read("paper/policy.json"), real);
 }
 
 // Rates and the prior are those of the model, also of one that is begun with.
@@ -150,7 +164,11 @@ TEST(Train, TakesTheRatesThatSuitTheModel) {
   const std::string train = std::string(kTrain) + "--episodes 16 ";
   ASSERT_EQ(files.dopp(train + "--model placeto -o run").exit_code, 0);
   ASSERT_EQ(files.dopp(train + "--start run/policy.json -o next").exit_code, 0);
-  for (const std::string folder : {"run", "next"}) {
+  ASSERT_EQ(files.dopp(train + "--start run --last-rate 0.001 -o last").exit_code, 0);
+  EXPECT_THAT(files.read("last/configuration.json"), HasSubstr("\"last_rate\": 0.001"));
+  EXPECT_THAT(files.dopp(train + "--start run --self-imitation 1 -o more").err,
+              HasSubstr("--self-imitation means nothing to this model"));
+  for (const std::string folder : {"run", "next", "last"}) {
     EXPECT_THAT(files.read(folder + "/configuration.json"),
                 AllOf(HasSubstr("\"first_rate\": 0.015"), HasSubstr("\"entropy\": 0.001"),
                       HasSubstr("\"prior\": \"none\"")));

@@ -28,7 +28,7 @@ class Auto final : public Placer {
 
   std::string_view name() const override { return "auto"; }
   std::string_view summary() const override {
-    return "the cheap methods, then search from the best of them";
+    return "many methods, then search from the best of them";
   }
   bool uses_budget() const override { return true; }
 

@@ -260,8 +260,11 @@ PageTraining service_of(const std::string& folder, const std::vector<train::Serv
 
 std::vector<PageTraining> read_training_curves(const std::string& folder) {
   std::vector<PageTraining> trainings;
-  const std::vector<SeedRun> runs = read_runs(folder);
-  if (!runs.empty()) trainings.push_back(training_of(folder, runs));
+  // Stage real as published has a folder of its own.
+  for (const std::string& path : {folder, folder + "/real"}) {
+    const std::vector<SeedRun> runs = read_runs(path);
+    if (!runs.empty()) trainings.push_back(training_of(path, runs));
+  }
   if (holds(folder, "runs.csv")) {
     trainings.push_back(service_of(folder, train::read_service_rows(folder + "/runs.csv")));
   }

@@ -119,8 +119,12 @@ void RunFolder::save(const Training& training, const std::string& origin) {
   write_file(metrics_of(path_), text);
   policy::Policy policy = training.policy();
   policy.origin = origin;
+  // A folder counts as begun when it has a checkpoint, and no policy may be there before that.
+  // Later on the checkpoint comes last, since one that is complete promises a policy that is.
+  const bool first = !exists(path_);
+  if (first) write_file(checkpoint_of(path_), write_checkpoint_json(state));
   write_file(policy_path(), policy::write_policy_json(policy));
-  write_file(checkpoint_of(path_), write_checkpoint_json(state));
+  if (!first) write_file(checkpoint_of(path_), write_checkpoint_json(state));
 }
 
 OfflineRun::OfflineRun(Training training, RunFolder folder, std::uint64_t seed, bool resume)
@@ -139,6 +143,8 @@ OfflineRun::OfflineRun(Training training, RunFolder folder, std::uint64_t seed, 
 }
 
 void OfflineRun::go(const StopToken& stop, const std::function<void(const UpdateReport&)>& report) {
+  // The policy in the folder may be that of a later stage by now.
+  if (training_.done()) return;
   const Clock::time_point begin = Clock::now();
   Clock::time_point saved = begin;
   double saving_seconds = 0.0;  // of the last time

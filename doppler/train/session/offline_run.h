@@ -42,8 +42,8 @@ class RunFolder {
   // Adds a row to metrics.csv, which save() writes. `seconds` counts from when the training began
   // or was resumed.
   void add(const UpdateReport& report, double seconds);
-  // Writes the metrics so far, then the policy, then the checkpoint that belongs to them. `origin`
-  // is written into the policy. Throws SystemError.
+  // Writes the metrics so far, then the policy, then the checkpoint that belongs to them; the first
+  // time the checkpoint before the policy. `origin` is written into the policy. Throws SystemError.
   void save(const Training& training, const std::string& origin);
 
  private:
@@ -72,7 +72,8 @@ class OfflineRun {
     training_.measure_with(task, std::move(measure));
   }
   // Trains to the end, or until `stop` asks to stop. Saves a checkpoint every few seconds and in
-  // the end. Calls `report` after every update.
+  // the end; writes nothing if the training had come to its end before. Calls `report` after every
+  // update.
   void go(const StopToken& stop, const std::function<void(const UpdateReport&)>& report);
 
   const Training& training() const { return training_; }

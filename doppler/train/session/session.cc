@@ -193,6 +193,8 @@ OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings
   plan.imitation_episodes = 0;
   plan.episodes = settings.service.runs;
   std::vector<float> start;
+  // In a session that is resumed the folder's policy may be stage III's own already. It has the
+  // same network, and its parameters give way to those of the checkpoint.
   const std::string before = has_offline_stage(settings) ? settings.folder : settings.start;
   if (!before.empty()) {
     policy::Policy policy = read_start_policy(before);
@@ -231,8 +233,8 @@ OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings
   write_file(settings.folder + "/policy.json", read_file(run.folder().policy_path()));
   const Task& task = run.training().task(0);
   if (std::isfinite(task.best_time())) {
-    write_placement_file(settings.folder + "/placement.json", task.placement(), "published",
-                         problem, plan.seed);
+    result.placement_path = settings.folder + "/placement.json";
+    write_placement_file(result.placement_path, task.placement(), "published", problem, plan.seed);
   }
   result.seconds = seconds_since(begin);
   return result;

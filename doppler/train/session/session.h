@@ -118,6 +118,8 @@ struct OfflineResult {
   std::uint64_t rollbacks = 0;        // times that a training diverged and was taken back
   bool complete = false;              // false if the session was stopped
   double seconds = 0.0;
+  // Stage III as published: the file of the best placement; empty if none fitted into memory.
+  std::string placement_path = {};
 };
 
 // Holds the result of stage III.

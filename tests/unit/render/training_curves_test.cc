@@ -79,6 +79,11 @@ TEST_F(TrainingCurves, ServicesHaveCurvesToo) {
               HasSubstr("3 runs in service, 1 of them exploratory; 1 placements had taken over"));
   write_file(folder_ + "/metrics.csv", std::string(kHeader) + "1,16,sim,0,4,2\n");
   EXPECT_EQ(read_training_curves(folder_).size(), 2u);
+  std::filesystem::create_directory(folder_ + "/real");
+  write_file(folder_ + "/real/metrics.csv", std::string(kHeader) + "1,1,real,0,4,2\n");
+  trainings = read_training_curves(folder_);
+  ASSERT_EQ(trainings.size(), 3u);
+  EXPECT_EQ(trainings[1].name, folder_ + "/real");
   write_file(folder_ + "/runs.csv", "run,exploratory,time,promotions\n0,0,4,0\n0,0,4,0\n");
   EXPECT_THAT(test::error_of([&] { read_training_curves(folder_); }),
               HasSubstr("runs.csv:3: the numbers of runs do not rise"));
