@@ -1,9 +1,15 @@
-# doppler_module(NAME [DEPENDS module…] [PRIVATE library…] [UNIT_BYTES n])
+# doppler_optimise_little(TARGET): compiles code in which no time is spent with -O1, which takes a third
+# less time.
+function(doppler_optimise_little target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
+# doppler_module(NAME [OPTIMISE_LITTLE] [DEPENDS module…] [PRIVATE library…] [UNIT_BYTES n])
 #
 # One library target per folder doppler/NAME, alias doppler::NAME, holding every .cc file below it.
 # tools/check_layers.py holds the same dependency table and fails on an include that is not in it.
 function(doppler_module name)
-  cmake_parse_arguments(ARG "" "UNIT_BYTES" "DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISE_LITTLE" "UNIT_BYTES" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc")
   # A module of headers only is an interface library.
   if(sources)
@@ -14,6 +20,9 @@ function(doppler_module name)
       doppler_unity(doppler_base PRECOMPILE ${DOPPLER_COMMON_HEADERS})
     else()
       doppler_unity(doppler_${name} BYTES "${ARG_UNIT_BYTES}" REUSE doppler_base)
+    endif()
+    if(ARG_OPTIMISE_LITTLE)
+      doppler_optimise_little(doppler_${name})
     endif()
   else()
     add_library(doppler_${name} INTERFACE)
