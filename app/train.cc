@@ -413,8 +413,8 @@ void add_train_command(CommandLine& line) {
       train, "--stages", [&session](const std::string& text) { read_stages(text, session.stages); },
       "imitation, sim, real, or several of them (default: sim)", "A,B");
   add_number<std::uint64_t>(
-      train, "--episodes", [&plan](std::uint64_t n) { plan.episodes = n; }, 1, kMaxEpisodes,
-      "Episodes of stage sim (default 20000)", "N");
+      train, "--episodes", [&plan](std::uint64_t n) { plan.episodes = n; }, 0, kMaxEpisodes,
+      "Episodes of stage sim (default 20000; 0 leaves the policy as it begins, untrained)", "N");
   add_number<std::uint64_t>(
       train, "--imitation-episodes", [&plan](std::uint64_t n) { plan.imitation_episodes = n; }, 1,
       kMaxEpisodes, "Episodes of stage imitation (default 2000)", "N");

@@ -44,7 +44,6 @@ void check_session(const std::vector<TrainingProblem>& problems, const SessionSe
   if (settings.stages.contains(Stage::kImitation) && settings.plan.imitation_episodes == 0) {
     throw ParameterError("stage imitation needs episodes");
   }
-  if (simulation && settings.plan.episodes == 0) throw ParameterError("stage sim needs episodes");
   if (settings.seeds == 0) throw ParameterError("a training needs at least one seed");
   if (settings.seeds > 1 && !simulation) {
     throw ParameterError("the best of several seeds is known after stage sim only");

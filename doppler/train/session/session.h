@@ -80,8 +80,8 @@ struct SessionSettings {
   // paper's recipe, whose rates depend on them). Without it the folder must be free.
   bool resume = false;
   std::set<Stage> stages = {Stage::kSimulation};
-  // Says what is trained and how. Each stage that is asked for needs episodes; the episodes of
-  // other stages are ignored.
+  // Says what is trained and how. Stage I needs episodes if it is asked for; stage II without any
+  // leaves the policy as it begins. The episodes of other stages are ignored.
   TrainingPlan plan = {.imitation_episodes = 2000};
   // Stages I and II: trains with so many seeds from the plan's on, side by side, and keeps the
   // policy of the best. Each seed has a folder "seedN" of its own if there are several.
