@@ -9,7 +9,6 @@ with its table):
   few-shot   `auto` with 5 s of its 10 s spent on fine-tuning, against 10 s of `lns`: 30 graphs of 300 nodes and more
   transfer   2000 episodes from a policy of other graphs or of another machine, against four times as many from nothing
   memory     llama-layer with little more memory than any placement needs, against the same without limits
-  table      the paper's table under roofline costs with shared links
   ablations  parts of the method left out or replaced, on the published graphs, equal episodes
   parts      the same, and single features left out, trained on 120 generated problems and tried on 40 others
 """
@@ -32,7 +31,9 @@ import train_policy
 GRAPHS = ["chainmm", "ffnn", "llama_block", "llama_layer"]
 # Within 30 s on two threads of the machine these were measured on.
 EPISODES = {"chainmm": 220_000, "ffnn": 130_000, "llama_block": 150_000, "llama_layer": 120_000}
-PAPER_EPISODES = {"chainmm": 4500, "ffnn": 1800, "llama_block": 1700, "llama_layer": 1300}
+PAPER_EPISODES = {"chainmm": 4000, "ffnn": 4000, "llama_block": 8000, "llama_layer": 8000}  # the published numbers
+# What is there before anything is learnt: our network with its prior alone, and without.
+CONTROLS = {"untrained": ["--episodes", "0"], "untrained without prior": ["--episodes", "0", "--prior", "none"]}
 
 
 class Bench:
@@ -89,16 +90,18 @@ def single(bench):
     for name in GRAPHS:
         for recipe in bench.options.recipes.split(","):
             for seed in range(1, bench.options.seeds + 1):
-                more = ["--episodes", EPISODES[name]] if recipe == "ours" else [
-                    "--recipe", "paper", "--stages", "imitation,sim", "--imitation-episodes",
-                    PAPER_EPISODES[name] // 4, "--episodes", PAPER_EPISODES[name]]
-                _, result = bench.train(bench.reference(name), "uniform:4", "--seed", seed, *more)
-                bench.add(graph=name, recipe=recipe, seed=seed, best=result["graphs"][0]["best"],
-                          episodes=result["episodes"], seconds=round(result["seconds"], 1))
+                more = {"ours": ["--episodes", EPISODES[name]],
+                        "paper": ["--recipe", "paper", "--stages", "imitation,sim", "--imitation-episodes", 2000,
+                                  "--episodes", PAPER_EPISODES[name] - 2000], **CONTROLS}[recipe]
+                run, result = bench.train(bench.reference(name), "uniform:4", "--seed", seed, *more)
+                best = result["graphs"][0]["best"] or bench.place(
+                    bench.reference(name), "uniform:4", "policy", "--policy", run / "policy.json")["makespan"]
+                bench.add(graph=name, recipe=recipe, seed=seed, best=best, episodes=result["episodes"],
+                          seconds=round(result["seconds"], 1))
     for name in GRAPHS:
         for recipe in bench.options.recipes.split(","):
             best = [row["best"] for row in bench.rows if (row["graph"], row["recipe"]) == (name, recipe)]
-            print(f"{name:12} {recipe:6} median {statistics.median(best):8.2f}  worst {max(best):8.2f}  "
+            print(f"{name:12} {recipe:19} median {statistics.median(best):8.2f}  worst {max(best):8.2f}  "
                   f"({max(best) / statistics.median(best):.3f} of the median)")
 
 
@@ -159,13 +162,16 @@ def transfer(bench):
     for seed in range(1, bench.options.seeds + 1):
         for target in targets:
             _, scratch = bench.train(made[target], "4xP100", "--episodes", 8000, "--seed", seed)
-            for source in [*sources, "shipped"]:
+            for source in [*sources, "shipped", "nothing"]:
                 if source == "shipped":
-                    start = pathlib.Path(__file__).resolve().parents[2] / "policies/seed1.json"
+                    start = ["--start", pathlib.Path(__file__).resolve().parents[2] / "policies/seed1.json"]
+                elif source == "nothing":
+                    start = []
                 else:
-                    start = bench.train(made[source], "4xP100", "--episodes", 8000, "--seed", seed)[0] / "policy.json"
-                _, tuned = bench.train(made[target], "4xP100", "--episodes", 2000, "--seed", seed, "--start", start,
-                                       "--rate", 0.002)
+                    run, _ = bench.train(made[source], "4xP100", "--episodes", 8000, "--seed", seed)
+                    start = ["--start", run / "policy.json"]
+                _, tuned = bench.train(made[target], "4xP100", "--episodes", 2000, "--seed", seed, *start,
+                                       *(["--rate", 0.002] if start else []))
                 bench.add(what=f"{source} -> {target}", seed=seed, scratch=scratch["graphs"][0]["best"],
                           tuned=tuned["graphs"][0]["best"],
                           ratio=tuned["graphs"][0]["best"] / scratch["graphs"][0]["best"], kept_before="", kept_after="")
@@ -225,42 +231,12 @@ def least_capacity(bench, graph, text):
     return high
 
 
-def table(bench):
-    workloads = {"chainmm": "chainmm --size 10000 --shards {0} --shard i=4,j=2,k=2,l=2,m=4",
-                 "ffnn": "ffnn --shards {0} --shard batch=4,hidden=4,out=2",
-                 "llama-block": "llama-block --seq 4096 --shards {0} --shard seq=4,heads=2,ffn=2",
-                 "llama-layer": "llama-layer --seq 4096 --shards {0} --shard seq=4,heads=2,ffn=2,vocab=2"}
-    for machine in ("4xP100", "8xV100"):
-        for name, arguments in workloads.items():
-            graph = bench.generate(arguments.format(machine[0]))
-            for method in ("critical-path", "placeto", "gdp", "enumerative", "doppler-sim"):
-                for seed in range(1, bench.options.seeds + 1):
-                    began = time.monotonic()
-                    if method == "doppler-sim":
-                        _, result = bench.train(graph, machine, "--stages", "imitation,sim", "--episodes", 8000,
-                                                "--seed", seed)
-                        makespan = result["graphs"][0]["best"]
-                    else:
-                        budget = ["--budget", bench.options.budget] if method in ("placeto", "gdp") else []
-                        makespan = bench.place(graph, machine, method, "--seed", seed, *budget)["makespan"]
-                    bench.add(machine=machine, graph=name, method=method, seed=seed, makespan=1e3 * makespan,
-                              seconds=round(time.monotonic() - began, 2))
-    for machine in ("4xP100", "8xV100"):
-        for name in workloads:
-            print(f"{machine} {name:12}", end="")
-            for method in ("critical-path", "placeto", "gdp", "enumerative", "doppler-sim"):
-                times = [row["makespan"] for row in bench.rows
-                         if (row["machine"], row["graph"], row["method"]) == (machine, name, method)]
-                print(f"  {method} {statistics.mean(times):.2f} ± {statistics.stdev(times):.2f}", end="")
-            print()
-
-
 ABLATIONS = {
     "dual": [], "sel-only": ["--model", "sel-only"], "plc-only": ["--model", "plc-only"], "joint": ["--model", "joint"],
     "no messages": ["--message-rounds", "0"], "b-level priorities": ["--priorities", "b-level"],
     "no prior": ["--prior", "none"], "imitation first": ["--stages", "imitation,sim"], "imitation alone": ["--stages", "imitation",
                                                                          "--imitation-episodes", "EPISODES"],
-    "gdp": ["--model", "gdp"],
+    "gdp": ["--model", "gdp"], **CONTROLS,
 }
 
 
@@ -271,7 +247,7 @@ def ablations(bench):
             for seed in range(1, bench.options.seeds + 1):
                 arguments = [str(episodes) if word == "EPISODES" else word for word in more]
                 run, result = bench.train(bench.reference(name), "uniform:4", "--seed", seed, *(
-                    [] if what == "imitation alone" else ["--episodes", episodes]), *arguments)
+                    [] if what == "imitation alone" or what in CONTROLS else ["--episodes", episodes]), *arguments)
                 placed = bench.place(bench.reference(name), "uniform:4", "policy", "--policy", run / "policy.json")
                 best = min(placed["makespan"], result["graphs"][0]["best"] or math.inf)
                 bench.add(what=what, graph=name, seed=seed, best=best, sampled=placed["makespan"],
@@ -297,7 +273,7 @@ PARTS = {
     "no self-imitation": ["--self-imitation", "0"], "self-imitation of 0.1": ["--self-imitation", "0.1"],
     "imitates critical-path first": ["--stages", "imitation,sim", "--imitation-episodes", "10000"],
     "imitates lns first": ["--stages", "imitation,sim", "--teacher", "lns", "--imitation-episodes", "10000"],
-    **{f"without {name}": ["--without", name] for name in FEATURES},
+    **{f"without {name}": ["--without", name] for name in FEATURES}, **CONTROLS,
 }
 MOST_NODES_OF_PARTS = 150
 PROBLEMS_OF_PARTS = 120, 40  # to train on, to try
@@ -321,9 +297,9 @@ def parts(bench):
         what, seed = job
         run = bench.folder / f"{what}.{seed}".replace(" ", "-")
         began = time.monotonic()
-        subprocess.run([bench.options.dopp, "train", "--list", "seen.txt", "--episodes", str(bench.options.episodes),
-                        "--last-rate", "0.00004", "--threads", "1", "--seed", str(seed), "-o", str(run), *PARTS[what]],
-                       check=True, cwd=bench.folder, capture_output=True)
+        episodes = [] if what in CONTROLS else ["--episodes", str(bench.options.episodes), "--last-rate", "0.00004"]
+        subprocess.run([bench.options.dopp, "train", "--list", "seen.txt", *episodes, "--threads", "1", "--seed",
+                        str(seed), "-o", str(run), *PARTS[what]], check=True, cwd=bench.folder, capture_output=True)
         seconds = time.monotonic() - began
         means = {}
         for row in csv.DictReader((run / "metrics.csv").open()):
@@ -350,7 +326,8 @@ def parts(bench):
             least[key] = min(value, least.get(key, math.inf))
     common = set.intersection(*(set(placed) for *_, placed in results))  # what every variant could place
     for what, seed, seconds, trained, placed in results:
-        bench.add(what=what, seed=seed, trained=geometric_mean([trained[key] / least[key] for key in trained]),
+        bench.add(what=what, seed=seed,
+                  trained=geometric_mean([trained[key] / least[key] for key in trained]) if trained else math.nan,
                   unseen=geometric_mean([placed[key] / least[key] for key in common]), seconds=round(seconds, 1))
     for what in PARTS:
         rows = [row for row in bench.rows if row["what"] == what]
@@ -359,7 +336,7 @@ def parts(bench):
               f"{statistics.fmean(row['seconds'] for row in rows):.0f} s")
 
 
-EXPERIMENTS = {"parts": parts, "single": single, "few-shot": few_shot, "transfer": transfer, "memory": memory, "table": table,
+EXPERIMENTS = {"parts": parts, "single": single, "few-shot": few_shot, "transfer": transfer, "memory": memory,
                "ablations": ablations}
 
 
@@ -371,8 +348,8 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--episodes", type=int, default=20_000, help="of ablations")
-    parser.add_argument("--budget", type=float, default=20, help="seconds of placeto and gdp in `table`")
-    parser.add_argument("--recipes", default="ours,paper", help="of single")
+    parser.add_argument("--recipes", default=",".join(["ours", "paper", *CONTROLS]),
+                        help="of single")
     parser.add_argument("--finetune", type=float, default=5, help="seconds of few-shot's 10")
     parser.add_argument("--curves", help="folder for the metrics of every ablation")
     parser.add_argument("-o", "--output")

@@ -37,6 +37,7 @@
 #include "doppler/tra/language/program_text.h"
 #include "doppler/train/offline/training.h"
 #include "doppler/train/online/service.h"
+#include "doppler/train/placers/policy_placer.h"
 #include "lab/online_learning.h"
 
 namespace {
@@ -88,7 +89,7 @@ std::shared_ptr<const cost::Problem> problem_of(const std::string& workload, con
 }
 
 std::shared_ptr<const cost::Problem> problem_of(const std::string& workload) {
-  // As in the paper's table (bench/quality/learning.py).
+  // The splits of docs/paper.md.
   static const std::map<std::string, Sizes> sizes = {
       {"chainmm", {{{"size", 10000}}, {{"i", 4}, {"j", 2}, {"k", 2}, {"l", 2}, {"m", 4}}}},
       {"ffnn", {{}, {{"batch", 4}, {"hidden", 4}, {"out", 2}}}},
@@ -178,25 +179,12 @@ Outcome search_directly(const Subject& subject) {
   return {best};
 }
 
-// A model trained from given parameters by runs on the engine alone, as the paper does; the best
-// episode that was measured, or the start.
-Outcome train_directly(const Subject& subject, policy::Architecture architecture,
-                       const policy::Policy* from) {
-  policy::NetworkShape shape = from ? from->shape : policy::NetworkShape{};
-  if (policy::needs_device_count(architecture)) {
-    shape.devices = subject.problem->device_count();
-    shape.prior = policy::Prior::kNone;
-  }
-  const auto model = policy::make_model(architecture, shape);
+// The dual policy of DOPPLER-SIM trained on by runs on the engine alone; the best episode that was
+// measured.
+Outcome train_directly(const Subject& subject) {
+  const auto model = policy::make_model(policy::Architecture::kDual, subject.policy.shape);
   const auto machine = subject.machine();
-  std::vector<float> parameters;
-  if (from) {
-    parameters = from->parameters;
-  } else {
-    Rng rng(subject.seed);
-    parameters = model->parameters().random_values(rng);
-  }
-  train::Learner learner(*model, {.entropy = train::entropy_for(architecture)}, parameters);
+  train::Learner learner(*model, {}, subject.policy.parameters);
   train::Task task(subject.problem, *model);
   std::uint64_t run = 0;
   task.measure_with([&](const schedule::Placement& placement) {
@@ -204,10 +192,42 @@ Outcome train_directly(const Subject& subject, policy::Architecture architecture
   });
   while (run + 16 <= subject.runs) {
     const double progress = static_cast<double>(run) / static_cast<double>(subject.runs);
-    learner.reinforce(task, mix64(subject.seed ^ mix64(run)),
-                      train::rates_for(architecture).at(progress));
+    learner.reinforce(task, mix64(subject.seed ^ mix64(run)), train::Rates{}.at(progress));
   }
   return {task.placement()};
+}
+
+// DOPPLER as published, network and training, in all three stages; the best episode that was
+// measured.
+Outcome train_as_published(const Subject& subject) {
+  const place::Registry methods = place::methods_with({});
+  train::TrainingPlan plan = train::TrainingPlan::of_paper();
+  plan.episodes = 2000;
+  plan.seed = subject.seed;
+  train::Training before(plan, {subject.problem}, methods);
+  while (!before.done()) before.update();
+  plan.imitation_episodes = 0;
+  plan.episodes = subject.runs;
+  plan.measured = true;
+  train::Training training(plan, {subject.problem}, methods, before.policy().parameters);
+  const auto machine = subject.machine();
+  std::uint64_t run = 0;
+  training.measure_with(0, [&](const schedule::Placement& placement) {
+    return machine->measure(placement, run++).makespan;
+  });
+  while (!training.done()) training.update();
+  return {training.task(0).placement()};
+}
+
+// The control: the best of 64 samples of our network as it is before any training.
+Outcome untrained(const Subject& subject, policy::Prior prior) {
+  train::TrainingPlan plan{.episodes = 0, .seed = subject.seed};
+  plan.shape.prior = prior;
+  const place::Registry methods = place::methods_with({});
+  const auto policy = std::make_shared<const policy::Policy>(
+      train::Training(plan, {subject.problem}, methods).policy());
+  const auto placer = train::make_policy_placer([&] { return train::Policies{policy}; }, {});
+  return {placer->place(*subject.problem, {.seed = subject.seed}).placement};
 }
 
 // The best of some seeds, each measured equally often.
@@ -244,15 +264,12 @@ const std::vector<std::pair<std::string, Method>>& all_methods() {
       {"moves", [](const Subject& s) { return learn(s, only(&train::OnlineSettings::moves)); }},
       {"traffic", [](const Subject& s) { return learn(s, only(&train::OnlineSettings::traffic)); }},
       {"direct", search_directly},
-      {"engine-rl",
-       [](const Subject& s) { return train_directly(s, policy::Architecture::kDual, &s.policy); }},
+      {"engine-rl", train_directly},
+      {"published", train_as_published},
       {"critical-path", [](const Subject& s) { return best_seed(s, "critical-path", 50); }},
       {"enumerative", [](const Subject& s) { return best_seed(s, "enumerative", 1); }},
-      {"gdp",
-       [](const Subject& s) { return train_directly(s, policy::Architecture::kGdp, nullptr); }},
-      {"placeto", [](const Subject& s) {
-         return train_directly(s, policy::Architecture::kPlaceto, nullptr);
-       }}};
+      {"prior", [](const Subject& s) { return untrained(s, policy::Prior::kList); }},
+      {"untrained", [](const Subject& s) { return untrained(s, policy::Prior::kNone); }}};
   return methods;
 }
 
