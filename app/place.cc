@@ -66,7 +66,7 @@ void check(const PlaceRequest& request, const CommandLine& line) {
                 request.problem);
 }
 
-// Returns all methods, the learned one as the request asks for it.
+// Returns the text of the file that holds the result and where it comes from.
 std::string placement_file(const PlaceRequest& request, const cost::Problem& problem,
                            const place::Result& result) {
   schedule::PlacementFile file{.origin = api::origin_of(problem, request.problem),

@@ -25,7 +25,6 @@
 #include "doppler/base/file.h"
 #include "doppler/base/units.h"
 #include "doppler/render/result_text.h"
-#include "doppler/train/session/offline_run.h"
 
 namespace doppler::app {
 namespace {
@@ -46,6 +45,7 @@ struct TrainRequest {
   std::optional<double> self_imitation;
   std::optional<double> rate, last_rate;      // default of the last: a tenth of the first
   std::optional<policy::Architecture> model;  // absent: that of the start, or the plan's
+  std::optional<std::string> teacher;         // absent: the recipe's
   bool json = false;
 
   bool has(Stage stage) const { return session.stages.contains(stage); }
@@ -146,10 +146,12 @@ void complete_plan(TrainRequest& request) {
     plan.imitation_rates = paper.imitation_rates;
     plan.rates = paper.rates;
     plan.exploration = paper.exploration;
+    plan.teacher = paper.teacher;
     if (request.batch || request.self_imitation) {
       throw ParameterError("--recipe paper learns from one episode at a time");
     }
   }
+  plan.teacher = request.teacher.value_or(plan.teacher);
   plan.architecture = request.model.value_or(plan.architecture);
   const bool trains = request.has(Stage::kImitation) || request.has(Stage::kSimulation);
   if (!request.session.start.empty() && (trains || request.paper)) {
@@ -295,6 +297,10 @@ std::vector<train::TrainingProblem> listed_problems(const TrainRequest& request,
 
 std::string progress_text(const train::SessionProgress& at, bool several_seeds,
                           const std::string& time_unit) {
+  if (at.stage == Stage::kReal && at.best_time > 0.0) {  // as published
+    return fmt::format("real: {} of {} runs, the last {}, the best {}", at.done, at.total,
+                       format_time(at.mean_time, time_unit), format_time(at.best_time, time_unit));
+  }
   if (at.stage == Stage::kReal) {
     return fmt::format("real: {} of {} runs, {} exploratory, {} took over, {}", at.done, at.total,
                        at.explored, at.promotions, format_time(at.run_time, time_unit));
@@ -319,12 +325,6 @@ void run_train(const TrainRequest& request) {
                                                            ? crossed_problems(request, progress)
                                                            : listed_problems(request, progress);
   const std::string unit = problems.empty() ? "" : problems.front().problem->time_unit();
-  if (request.has(Stage::kReal) && session.service.machine.backend != exec::kEmulatedBackend &&
-      unit != "s") {
-    throw ParameterError(fmt::format(
-        "costs in '{}' cannot be compared with seconds: use measured ones, or --costs roofline",
-        unit));
-  }
   if (!request.has(Stage::kImitation) && !request.has(Stage::kSimulation)) {
     progress.say("placing");
   }
@@ -429,9 +429,11 @@ void add_train_command(CommandLine& line) {
       "How episodes teach, and the defaults of all numbers: ours, or as published "
       "(docs/learning.md)",
       "ours|paper");
-  add_text(train, "--teacher", plan.teacher, "The method that is imitated")
-      .type_name("METHOD")
-      .show_default();
+  add_text(
+      train, "--teacher", [request](const std::string& name) { request->teacher = name; },
+      "The method that is imitated (default critical-path, of the paper's recipe "
+      "critical-path-start)",
+      "METHOD");
   add_text(
       train, "--model",
       [request](const std::string& name) { request->model = policy::architecture_named(name); },
@@ -442,7 +444,7 @@ void add_train_command(CommandLine& line) {
       "Of placements: sel, the order of the episode, or b-level (default sel)", "sel|b-level");
   add_text(train, "--start", session.start,
            "Policy or training to begin with (default: random numbers); stage real begins with a "
-           "placement, too (default: the policy that ships)")
+           "placement, too (default: the policy that ships; of --recipe paper random numbers)")
       .type_name("FILE");
   add_number<std::uint64_t>(
       train, "--width", [request](std::uint64_t n) { request->width = n; }, 1, policy::kWidest,

@@ -24,7 +24,7 @@ namespace {
 
 // Returns the machine's differences from the tables as far as cost tables can express them: without
 // contention and jitter.
-cost::Corrections corrections_of(const cost::Problem& problem, const exec::MachineSkew& deviation) {
+cost::Corrections corrections_of(const cost::Problem& problem, const exec::MachineSkew& skew) {
   const std::size_t devices = problem.device_count();
   const auto factor = [](const auto& factors, const std::string& name) {
     const auto found = factors.find(name);
@@ -37,14 +37,14 @@ cost::Corrections corrections_of(const cost::Problem& problem, const exec::Machi
   for (std::size_t v = 0; v < problem.node_count(); ++v) {
     const auto kind = problem.graph().op_kinds()[problem.graph().op_kind_index(NodeId::of(v))];
     for (std::size_t d = 0; d < devices; ++d) {
-      corrections.node.push_back(factor(deviation.op_factors, std::string(kind)) *
-                                 factor(deviation.device_factors, name_of(d)));
+      corrections.node.push_back(factor(skew.op_factors, std::string(kind)) *
+                                 factor(skew.device_factors, name_of(d)));
     }
   }
   for (std::size_t from = 0; from < devices; ++from) {
     for (std::size_t to = 0; to < devices; ++to) {
       corrections.transfer.push_back(
-          factor(deviation.link_factors, fmt::format("{}>{}", name_of(from), name_of(to))));
+          factor(skew.link_factors, fmt::format("{}>{}", name_of(from), name_of(to))));
     }
   }
   return corrections;
@@ -55,30 +55,29 @@ cost::Corrections corrections_of(const cost::Problem& problem, const exec::Machi
 exec::MachineSkew draw_skew(const cost::Problem& problem, const PerturbedMachine& machine,
                             std::uint64_t seed) {
   Rng rng = Rng::stream(seed, 0x68696464656e);  // a stream of its own
-  exec::MachineSkew deviation{.contention = machine.contention, .jitter = machine.jitter};
+  exec::MachineSkew skew{.contention = machine.contention, .jitter = machine.jitter};
   for (const auto& kind : problem.graph().op_kinds()) {
-    deviation.op_factors[std::string(kind)] = std::exp(machine.op_spread * rng.normal());
+    skew.op_factors[std::string(kind)] = std::exp(machine.op_spread * rng.normal());
   }
   const std::size_t devices = problem.device_count();
   const auto name_of = [&](std::size_t device) {
     return problem.topology().device(DeviceId::of(device)).name;
   };
   for (std::size_t d = 0; d < devices; ++d) {
-    deviation.device_factors[name_of(d)] = std::exp(machine.device_spread * rng.normal());
+    skew.device_factors[name_of(d)] = std::exp(machine.device_spread * rng.normal());
   }
   if (devices > 1 && machine.slow_link != 1.0) {
     const auto a = rng.below(static_cast<std::uint32_t>(devices));
     const auto b = (a + 1 + rng.below(static_cast<std::uint32_t>(devices - 1))) % devices;
-    deviation.link_factors[fmt::format("{}>{}", name_of(a), name_of(b))] = machine.slow_link;
-    deviation.link_factors[fmt::format("{}>{}", name_of(b), name_of(a))] = machine.slow_link;
+    skew.link_factors[fmt::format("{}>{}", name_of(a), name_of(b))] = machine.slow_link;
+    skew.link_factors[fmt::format("{}>{}", name_of(b), name_of(a))] = machine.slow_link;
   }
-  return deviation;
+  return skew;
 }
 
-double true_mean(const std::shared_ptr<const cost::Problem>& problem,
-                 const exec::MachineSkew& deviation, const schedule::Placement& placement,
-                 int runs) {
-  exec::VirtualMachine machine(problem, deviation, 0x74727565);  // noise of its own
+double true_mean(const std::shared_ptr<const cost::Problem>& problem, const exec::MachineSkew& skew,
+                 const schedule::Placement& placement, int runs) {
+  exec::VirtualMachine machine(problem, skew, 0x74727565);  // noise of its own
   double sum = 0.0;
   for (int run = 0; run < runs; ++run) {
     sum += machine.measure(placement, static_cast<std::uint64_t>(run)).makespan;
@@ -87,12 +86,12 @@ double true_mean(const std::shared_ptr<const cost::Problem>& problem,
 }
 
 schedule::Placement oracle_placement(const std::shared_ptr<const cost::Problem>& problem,
-                                     const exec::MachineSkew& deviation,
+                                     const exec::MachineSkew& skew,
                                      const schedule::Placement& start, std::uint64_t evaluations,
                                      std::uint64_t seed) {
   constexpr int kRounds = 12, kRuns = 8;
-  const auto truth = problem->corrected(corrections_of(*problem, deviation));
-  exec::VirtualMachine machine(problem, deviation, seed);
+  const auto truth = problem->corrected(corrections_of(*problem, skew));
+  exec::VirtualMachine machine(problem, skew, seed);
   cost::Calibration calibration(truth);
   // Returns the mean of some runs, with the same noise for all placements.
   const auto mean_of = [&](const schedule::Placement& placement) {

@@ -31,15 +31,14 @@ exec::MachineSkew draw_skew(const cost::Problem& problem, const PerturbedMachine
 
 // Returns the mean time of a number of runs on the machine, with the same noise for every
 // placement.
-double true_mean(const std::shared_ptr<const cost::Problem>& problem,
-                 const exec::MachineSkew& deviation, const schedule::Placement& placement,
-                 int runs);
+double true_mean(const std::shared_ptr<const cost::Problem>& problem, const exec::MachineSkew& skew,
+                 const schedule::Placement& placement, int runs);
 
 // Returns the best placement found with knowledge of the machine: by rounds of search with its true
 // costs, corrected for what contention does to the best so far; then by local search on the machine
 // itself. Each takes `evaluations` evaluations.
 schedule::Placement oracle_placement(const std::shared_ptr<const cost::Problem>& problem,
-                                     const exec::MachineSkew& deviation,
+                                     const exec::MachineSkew& skew,
                                      const schedule::Placement& start, std::uint64_t evaluations,
                                      std::uint64_t seed);
 

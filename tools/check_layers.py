@@ -29,8 +29,8 @@ LAYERS = {
     "exec": ["schedule", "kernel"],
     "train": ["policy", "exec"],
     "export": ["formats", "schedule"],
-    "analysis": ["train"],
-    "render": ["analysis", "compile"],
+    "analysis": ["place", "exec"],
+    "render": ["analysis", "compile", "train"],
     "api": ["render", "export", "formats"],
 }
 
@@ -52,7 +52,8 @@ OUTSIDE = [
 ]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-MODULE = re.compile(r"^\s*doppler_module\(\s*(\w+)(?:\s+DEPENDS((?:\s+\w+)*?))?(?:\s+PRIVATE[^)]*)?\s*\)")
+MODULE = re.compile(r"^\s*doppler_module\(\s*(\w+)([^)]*)\)")
+KEYWORDS = {"OPTIMISE_LITTLE", "DEPENDS", "PRIVATE", "UNIT_BYTES"}  # of doppler_module()
 
 
 def closure(layers):
@@ -97,11 +98,15 @@ def check_targets(path, text, allowed):
     for number, line in enumerate(text.splitlines(), 1):
         match = MODULE.match(line)
         if not match:
+            if line.lstrip().startswith("doppler_module("):
+                yield f"{path}:{number}: write doppler_module(…) in one line, which this script reads"
             continue
-        module, depends = match.group(1), (match.group(2) or "").split()
-        for name in depends:
-            if module not in allowed or name not in allowed[module]:
-                yield f"{path}:{number}: target {module} may not depend on {name}"
+        module, keyword = match.group(1), None
+        for word in match.group(2).split():
+            if word in KEYWORDS:
+                keyword = word
+            elif keyword == "DEPENDS" and (module not in allowed or word not in allowed[module]):
+                yield f"{path}:{number}: target {module} may not depend on {word}"
 
 
 def check_tree(root):
@@ -137,7 +142,8 @@ def self_test():
         "lab/command.cc": '#include "app/terminal.h"\n',
         "app/options.cc": '#include <CLI/CLI.hpp>\n#include "doppler/base/id.h"\n',  # fine
         "doppler/CMakeLists.txt":
-            "doppler_module(base PRIVATE fmt::fmt)\ndoppler_module(device DEPENDS base graph PRIVATE x)\n",
+            "doppler_module(base PRIVATE fmt::fmt)\ndoppler_module(device DEPENDS base graph PRIVATE x)\n"
+            "doppler_module(api OPTIMISE_LITTLE DEPENDS base lab PRIVATE x UNIT_BYTES 1)\ndoppler_module(sim\n",
     }
     expected = {
         "doppler/base/up.cc:1",
@@ -150,6 +156,8 @@ def self_test():
         "doppler/place/lab.cc:1",
         "lab/command.cc:1",
         "doppler/CMakeLists.txt:2",
+        "doppler/CMakeLists.txt:3",
+        "doppler/CMakeLists.txt:4",
     }
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)

@@ -10,6 +10,7 @@
 #include "doppler/graph/generate/random.h"
 #include "doppler/policy/policy.h"
 #include "doppler/train/offline/learner.h"
+#include "doppler/train/offline/training.h"
 
 namespace doppler {
 namespace {
@@ -61,6 +62,28 @@ void model_training(benchmark::State& state) {
   train_on_llama_layer(state, {}, policy::architecture_named(name));
 }
 BENCHMARK(model_training)->DenseRange(0, 6)->Unit(benchmark::kMillisecond);
+
+// The paper's recipe learns from one episode at a time, with a network of its own.
+void published_training(benchmark::State& state) {
+  const std::string path = std::string(DOPPLER_SHARED_GRAPHS) + "/reference/llama_layer.txt";
+  if (!std::filesystem::exists(path)) {
+    state.SkipWithError("the reference graphs are not at hand");
+    return;
+  }
+  const train::TrainingPlan plan = train::TrainingPlan::of_paper();
+  const auto model = policy::make_model(plan.architecture, plan.shape);
+  Rng rng(1);
+  train::Learner learner(*model, plan.learner, model->parameters().random_values(rng));
+  train::Task task(make_problem(formats::load_graph(path)), *model);
+  std::uint64_t seed = 0;
+  learner.reinforce_one(task, ++seed, plan.rates->first, plan.exploration);
+  for (auto _ : state) {
+    learner.reinforce_one(task, ++seed, plan.rates->first, plan.exploration);
+  }
+  state.counters["episodes"] =
+      benchmark::Counter(1.0, benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(published_training)->Unit(benchmark::kMillisecond);
 
 void layered_training(benchmark::State& state) {
   train(state,

@@ -53,7 +53,7 @@ struct Subject {
   std::string workload;
   std::uint64_t seed = 1;
   std::shared_ptr<const cost::Problem> problem;
-  exec::MachineSkew deviation;
+  exec::MachineSkew skew;
   schedule::Placement start;  // DOPPLER-SIM
   policy::Policy policy;
   std::uint64_t runs = 0;
@@ -61,10 +61,10 @@ struct Subject {
 
   std::unique_ptr<schedule::Measurer> machine() const {
     if (real) return exec::make_machine(problem, start, {});
-    return std::make_unique<exec::VirtualMachine>(problem, deviation, seed);
+    return std::make_unique<exec::VirtualMachine>(problem, skew, seed);
   }
   double truth(const schedule::Placement& placement) const {
-    return lab::true_mean(problem, deviation, placement, kTruthRuns);
+    return lab::true_mean(problem, skew, placement, kTruthRuns);
   }
 };
 
@@ -110,7 +110,7 @@ Subject subject_of(const std::string& workload, std::shared_ptr<const cost::Prob
   return {.workload = workload,
           .seed = seed,
           .problem = problem,
-          .deviation = lab::draw_skew(*problem, {}, seed),
+          .skew = lab::draw_skew(*problem, {}, seed),
           .start = training.task(0).placement(),
           .policy = training.policy(),
           .runs = runs};
@@ -206,14 +206,12 @@ Outcome train_as_published(const Subject& subject) {
   plan.seed = subject.seed;
   train::Training before(plan, {subject.problem}, methods);
   while (!before.done()) before.update();
-  plan.imitation_episodes = 0;
-  plan.episodes = subject.runs;
-  plan.measured = true;
-  train::Training training(plan, {subject.problem}, methods, before.policy().parameters);
+  train::Training training(plan.on_runs(subject.runs), {subject.problem}, methods,
+                           before.policy().parameters);
   const auto machine = subject.machine();
   std::uint64_t run = 0;
   training.measure_with(0, [&](const schedule::Placement& placement) {
-    return machine->measure(placement, run++).makespan;
+    return train::makespan_or_infinity(*machine, placement, run++);
   });
   while (!training.done()) training.update();
   return {training.task(0).placement()};
@@ -321,8 +319,8 @@ void table(const Arguments& arguments) {
     for (std::uint64_t seed = first; seed < first + arguments.number("seeds", 3); ++seed) {
       const Subject subject = subject_of(workload, problem, seed, arguments.number("runs", 2000));
       const double start = subject.truth(subject.start);
-      double oracle = subject.truth(lab::oracle_placement(problem, subject.deviation, subject.start,
-                                                          kOracleEvaluations, seed));
+      double oracle = subject.truth(
+          lab::oracle_placement(problem, subject.skew, subject.start, kOracleEvaluations, seed));
       struct Row {
         std::string name;
         Outcome outcome;
@@ -457,7 +455,7 @@ void confirm(const Arguments& arguments) {
     for (std::uint64_t i = 0; i < placements; ++i) {
       exec::ExecuteSettings settings{{.backend = std::string(exec::kEmulatedBackend),
                                       .clock = exec::EngineClock::kVirtual,
-                                      .skew = subject.deviation,
+                                      .skew = subject.skew,
                                       .seed = i + 1}};
       settings.computes = false;
       const double virtual_time = exec::execute(problem, placement, settings).median;

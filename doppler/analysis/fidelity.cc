@@ -79,7 +79,7 @@ class FidelityTurns {
     for (int i = 0; i < kFirstReferences; ++i) run_reference();
   }
 
-  // As it would have been had the reference taken a second.
+  // Returns the time that the placement would take if the reference took one second.
   double measure(const schedule::Placement& placement) {
     struct Turn {
       double measured = 0.0, before = 0.0, after = 0.0;

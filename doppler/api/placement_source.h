@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "doppler/api/doppler.h"
+#include "doppler/api/load.h"
 #include "doppler/base/error.h"
 #include "doppler/cost/problem.h"
 #include "doppler/schedule/placement.h"

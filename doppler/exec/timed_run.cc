@@ -113,7 +113,7 @@ void TimedRun::end_only() {
 
 void TimedRun::advance() {
   go_on();
-  // What is due ends and transfers start until nothing changes; then free devices start nodes.
+  // Ends what is due and starts transfers until nothing changes; then free devices start nodes.
   bool again = true;
   while (again) {
     again = false;

@@ -179,7 +179,7 @@ std::span<const double> DataArrival::at_devices(NodeId node, std::span<const Dev
     std::fill(by_device_.begin(), by_device_.end(), 0.0);
     return by_device_;
   }
-  // As if nothing were local …
+  // First the times as if no source were on the device itself.
   for (std::uint32_t c = 0; c < by_class_.size(); ++c) {
     double latest = 0.0;
     for (const Source& source : sources_) {

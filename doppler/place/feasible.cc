@@ -220,7 +220,7 @@ class MemoryRepair {
     return best;
   }
 
-  // As given, but for the units that were packed.
+  // Returns the placement with the packed units moved to where the packing has them.
   Placement on(const std::vector<DeviceId>& packing, Placement placement) const {
     for (std::uint32_t unit = 0; unit < packing.size(); ++unit) {
       if (packing[unit].valid()) move_unit(problem_, unit, packing[unit], placement);

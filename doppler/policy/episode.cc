@@ -6,6 +6,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/policy/features/candidates.h"
+#include "doppler/policy/features/node_features.h"
 
 namespace doppler::policy {
 

@@ -7,10 +7,11 @@
 
 #include "doppler/base/id.h"
 #include "doppler/cost/problem.h"
-#include "doppler/policy/features/node_features.h"
 #include "doppler/schedule/placement.h"
 
 namespace doppler::policy {
+
+class NodeFeatures;
 
 struct Episode {
   std::vector<NodeId> order;     // all nodes, each after its producers

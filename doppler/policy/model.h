@@ -9,10 +9,11 @@
 #include "doppler/base/rng.h"
 #include "doppler/nn/parameters.h"
 #include "doppler/policy/episode.h"
-#include "doppler/policy/features/node_features.h"
 #include "doppler/policy/sampling.h"
 
 namespace doppler::policy {
+
+class NodeFeatures;
 
 // The natural logarithm of the probability of an episode, split by the two policies. Models with
 // only one policy report it as `plc`.

@@ -145,6 +145,26 @@ bool needs_device_count(Architecture architecture) {
   return entry_of(architecture).needs_device_count;
 }
 
+std::string_view prior_name(Prior prior) {
+  return prior == Prior::kList ? "list" : "none";
+}
+
+Prior prior_named(std::string_view name) {
+  for (const Prior prior : {Prior::kNone, Prior::kList}) {
+    if (prior_name(prior) == name) return prior;
+  }
+  throw ParameterError(fmt::format("unknown prior '{}'; there are list and none", name));
+}
+
+void require_device_count(std::string_view model, const NetworkShape& shape,
+                          const NodeFeatures& nodes) {
+  const std::size_t devices = nodes.problem().device_count();
+  if (devices == shape.devices) return;
+  throw ParameterError(
+      fmt::format("a policy of model {} is for one number of devices: this one for {}, not for {}",
+                  model, shape.devices, devices));
+}
+
 std::unique_ptr<Model> make_model(Architecture architecture, NetworkShape shape) {
   const ArchitectureEntry& entry = entry_of(architecture);
   DOPPLER_CHECK(entry.needs_device_count == (shape.devices > 0));

@@ -1,16 +1,16 @@
-// A trained policy: the kind of model that it is, the problems that it knows, and the file that
+// A trained policy: the kind and shape of its model, the problems that it knows, and the file that
 // holds it. docs/learning.md describes the models.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "doppler/policy/dual/network.h"
 #include "doppler/policy/episode.h"
-#include "doppler/policy/features/node_features.h"
+#include "doppler/policy/features/choice_features.h"
 #include "doppler/policy/model.h"
 
 namespace doppler::policy {
@@ -34,6 +34,34 @@ std::string_view architecture_name(Architecture architecture);
 Architecture architecture_named(std::string_view name);
 // Returns whether a model of this kind is for one number of devices only, that of its shape.
 bool needs_device_count(Architecture architecture);
+
+// Selects what SEL and PLC prefer before they have learnt anything. The preference is added to the
+// scores of the networks, and training can unlearn it.
+enum class Prior : std::uint8_t {
+  kNone,
+  kList,  // a soft list scheduler that keeps siblings together
+};
+std::string_view prior_name(Prior prior);
+// Throws ParameterError that lists the known names.
+Prior prior_named(std::string_view name);
+
+// The largest width of a network.
+inline constexpr std::size_t kWidest = 1024;
+
+struct NetworkShape {
+  std::size_t width = 32;  // numbers in an embedding, up to kWidest
+  std::size_t rounds = 3;  // of message passing; 0: none
+  // The number of devices, for models with one output for each; 0 for models that serve any number.
+  std::size_t devices = 0;
+  FeatureSet without = {};     // features of choices that are always zero
+  Prior prior = Prior::kList;  // of SEL and PLC; placeto and gdp have none
+
+  friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
+};
+// Throws ParameterError if the problem has another number of devices than the shape. `model` is the
+// name for the message.
+void require_device_count(std::string_view model, const NetworkShape& shape,
+                          const NodeFeatures& nodes);
 
 // Returns a model without values of its parameters. REQUIRES: shape.devices is positive exactly if
 // the architecture needs a number of devices.

@@ -71,6 +71,7 @@ std::string offline_text(const Problems& problems, const std::string& policy,
           problems[i].origin.graph, problems[i].origin.devices);
     }
   }
+  if (!result.placement_path.empty()) text += fmt::format("wrote    {}\n", result.placement_path);
   return text + fmt::format("wrote    {}\n", policy);
 }
 

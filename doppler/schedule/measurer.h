@@ -1,4 +1,4 @@
-// Real runs, or what stands for them, and what they say about costs.
+// The interface of a machine on which placements run: a real one, or an emulated one in its place.
 #pragma once
 
 #include <cstdint>

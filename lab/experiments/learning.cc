@@ -271,20 +271,13 @@ class LearningExperiment final : public Experiment {
                                             .stop = context.stop()});
       return points.empty() ? first : points.back().placement;
     }
-    train::TrainingPlan plan = train::TrainingPlan::of_paper();
-    plan.measured = true;
-    plan.imitation_episodes = 0;
-    plan.episodes = context.scale().online_runs;
+    train::TrainingPlan plan = train::TrainingPlan::of_paper().on_runs(context.scale().online_runs);
     plan.seed = cell.seed;
     train::Training training(plan, {problem}, context.methods(), policy.parameters);
     exec::VirtualMachine machine(problem, truth, cell.seed);
     std::uint64_t run = 0;
     training.measure_with(0, [&](const schedule::Placement& placement) {
-      try {
-        return machine.measure(placement, run++).makespan;
-      } catch (const InfeasibleError&) {
-        return cost::kInfinity;
-      }
+      return train::makespan_or_infinity(machine, placement, run++);
     });
     while (!training.done() && !context.stop().stop_requested()) training.update();
     return std::isfinite(training.task(0).best_time()) ? training.task(0).placement() : first;

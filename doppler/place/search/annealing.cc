@@ -196,7 +196,7 @@ class Lns final : public AnnealingPlacer {
                         {make_heft(), make_enumerative(), make_critical_path()}) {}
   std::string_view name() const override { return "lns"; }
   std::string_view summary() const override {
-    return "large-neighbourhood search along the critical chain, devices and priorities";
+    return "large-neighbourhood search along the blocking chain, devices and priorities";
   }
 };
 

@@ -1,12 +1,9 @@
 #include "doppler/policy/dual/network.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 
-#include "doppler/base/error.h"
 #include "doppler/policy/dual/network_layers.h"
 
 namespace doppler::policy {
@@ -18,15 +15,6 @@ nn::Dense no_offset(nn::ParameterTable& table, const std::string& name, std::siz
 }
 
 }  // namespace
-
-void require_device_count(std::string_view model, const NetworkShape& shape,
-                          const NodeFeatures& nodes) {
-  const std::size_t devices = nodes.problem().device_count();
-  if (devices == shape.devices) return;
-  throw ParameterError(
-      fmt::format("a policy of model {} is for one number of devices: this one for {}, not for {}",
-                  model, shape.devices, devices));
-}
 
 template <class T>
 void Encoded<T>::set_scores(const nn::Matrix<T>& unbounded) {

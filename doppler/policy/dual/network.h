@@ -12,35 +12,16 @@
 
 #include <cstddef>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "doppler/nn/layers.h"
 #include "doppler/nn/matrix.h"
 #include "doppler/nn/parameters.h"
 #include "doppler/policy/dual/network_layers.h"
-#include "doppler/policy/features/choice_features.h"
 #include "doppler/policy/features/node_features.h"
+#include "doppler/policy/policy.h"
 
 namespace doppler::policy {
-
-// The largest width of a network.
-inline constexpr std::size_t kWidest = 1024;
-
-struct NetworkShape {
-  std::size_t width = 32;  // numbers in an embedding, up to kWidest
-  std::size_t rounds = 3;  // of message passing; 0: none
-  // The number of devices, for models with one output for each; 0 for models that serve any number.
-  std::size_t devices = 0;
-  FeatureSet without = {};     // features of choices that are always zero
-  Prior prior = Prior::kList;  // of SEL and PLC; placeto and gdp have none
-
-  friend bool operator==(const NetworkShape&, const NetworkShape&) = default;
-};
-// Throws ParameterError if the problem has another number of devices than the shape. `model` is the
-// name for the message.
-void require_device_count(std::string_view model, const NetworkShape& shape,
-                          const NodeFeatures& nodes);
 
 // Everything that episodes need and that depends on the graph and the parameters alone.
 template <class T>

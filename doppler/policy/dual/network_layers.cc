@@ -1,14 +1,11 @@
 #include "doppler/policy/dual/network_layers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "doppler/base/error.h"
 #include "doppler/nn/matrix.h"
 #include "doppler/policy/features/choice_features.h"
 
@@ -226,17 +223,6 @@ void MessageRounds::add_gradients(std::span<const T> parameters, const NodeFeatu
 DOPPLER_ROUNDS_OF(float)
 DOPPLER_ROUNDS_OF(double)
 #undef DOPPLER_ROUNDS_OF
-
-std::string_view prior_name(Prior prior) {
-  return prior == Prior::kList ? "list" : "none";
-}
-
-Prior prior_named(std::string_view name) {
-  for (const Prior prior : {Prior::kNone, Prior::kList}) {
-    if (prior_name(prior) == name) return prior;
-  }
-  throw ParameterError(fmt::format("unknown prior '{}'; there are list and none", name));
-}
 
 template <class T>
 void ChoiceLayers<T>::score(const T* features, const T* base, const T* shares, T* hidden,

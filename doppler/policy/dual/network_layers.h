@@ -5,15 +5,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "doppler/nn/layers.h"
 #include "doppler/nn/matrix.h"
 #include "doppler/nn/parameters.h"
 #include "doppler/policy/features/node_features.h"
+#include "doppler/policy/policy.h"
 
 namespace doppler::policy {
 
@@ -54,16 +53,6 @@ class MessageRounds {
   };
   std::vector<Round> rounds_;
 };
-
-// Selects what SEL and PLC prefer before they have learnt anything. The preference is added to the
-// scores of the networks, and training can unlearn it.
-enum class Prior : std::uint8_t {
-  kNone,
-  kList,  // a soft list scheduler that keeps siblings together
-};
-std::string_view prior_name(Prior prior);
-// Throws ParameterError that lists the known names.
-Prior prior_named(std::string_view name);
 
 // Weights of features in the prior kList. The first two make a list scheduler. The third is larger
 // than that needs, since trainings without it find out late, or never, that siblings belong

@@ -7,6 +7,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/parallel.h"
+#include "doppler/policy/features/node_features.h"
 
 namespace doppler::train {
 namespace {
@@ -22,12 +23,14 @@ Task::Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& mo
     : problem_(std::move(problem)),
       objective_(objective),
       priorities_(priorities),
-      nodes_(*problem_),
-      rollout_(model.rollout(nodes_)) {}
+      nodes_(std::make_unique<policy::NodeFeatures>(*problem_)),
+      rollout_(model.rollout(*nodes_)) {}
+
+Task::~Task() = default;
 
 schedule::Placement Task::placement_of(const policy::Episode& episode) const {
   if (priorities_ == policy::Priorities::kOrder) return policy::to_placement(episode);
-  return {.device = episode.device, .priority = nodes_.b_levels()};
+  return {.device = episode.device, .priority = nodes_->b_levels()};
 }
 
 void Task::offer(const policy::Episode& episode, double time, double excess_bytes) {

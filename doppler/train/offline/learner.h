@@ -17,7 +17,6 @@
 #include "doppler/cost/problem.h"
 #include "doppler/nn/parameters.h"
 #include "doppler/place/search/scorer.h"
-#include "doppler/policy/features/node_features.h"
 #include "doppler/policy/model.h"
 
 namespace doppler::train {
@@ -35,9 +34,10 @@ class Task {
   Task(std::shared_ptr<const cost::Problem> problem, const policy::Model& model,
        schedule::Objective objective = schedule::Objective::kNominal,
        policy::Priorities priorities = policy::Priorities::kOrder);
+  ~Task();
 
   const cost::Problem& problem() const { return *problem_; }
-  const policy::NodeFeatures& nodes() const { return nodes_; }
+  const policy::NodeFeatures& nodes() const { return *nodes_; }
   // Returns the best episode's time, in the problem's unit; infinite before the first episode that
   // fits into memory.
   double best_time() const { return best_time_; }
@@ -71,7 +71,7 @@ class Task {
   std::shared_ptr<const cost::Problem> problem_;
   schedule::Objective objective_;
   policy::Priorities priorities_;
-  policy::NodeFeatures nodes_;
+  std::unique_ptr<const policy::NodeFeatures> nodes_;
   std::unique_ptr<policy::BatchRollout> rollout_;
   std::vector<std::unique_ptr<place::Scorer>> scorers_;  // by thread
   policy::Episode best_;

@@ -117,12 +117,30 @@ double entropy_for(policy::Architecture architecture) {
 TrainingPlan TrainingPlan::of_paper() {
   TrainingPlan plan{.architecture = policy::Architecture::kPublished,
                     .shape = {.width = 128, .rounds = 6, .prior = policy::Prior::kNone},
-                    .imitation_episodes = 2000};
+                    .imitation_episodes = 2000,
+                    .teacher = "critical-path-start"};
   plan.learner = {.recipe = Recipe::kPaper, .batch = 1, .entropy = 1e-2, .self_imitation = 0.0};
   plan.imitation_rates = Rates{1e-3, 1e-3};
   plan.rates = Rates{1e-4, 1e-7};
   plan.exploration = 0.2;
   return plan;
+}
+
+TrainingPlan TrainingPlan::on_runs(std::uint64_t runs) const {
+  TrainingPlan plan = *this;
+  plan.measured = true;
+  plan.imitation_episodes = 0;
+  plan.episodes = runs;
+  return plan;
+}
+
+double makespan_or_infinity(schedule::Measurer& machine, const schedule::Placement& placement,
+                            std::uint64_t run) {
+  try {
+    return machine.measure(placement, run).makespan;
+  } catch (const InfeasibleError&) {
+    return cost::kInfinity;
+  }
 }
 
 Training::Training(TrainingPlan plan, std::vector<std::shared_ptr<const cost::Problem>> problems,

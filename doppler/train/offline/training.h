@@ -15,6 +15,7 @@
 
 #include "doppler/place/registry.h"
 #include "doppler/policy/policy.h"
+#include "doppler/schedule/measurer.h"
 #include "doppler/train/offline/learner.h"
 
 namespace doppler::train {
@@ -57,12 +58,19 @@ struct TrainingPlan {
   // Training::measure_with().
   bool measured = false;
 
-  // Returns what the paper used: its networks, stages and rates.
+  // Returns what the paper used: its networks, stages, rates and teacher.
   static TrainingPlan of_paper();
+  // Returns the plan of stage III as published that goes on from this one, with so many runs.
+  TrainingPlan on_runs(std::uint64_t runs) const;
 
   // Returns a hash of everything that decides the result, which the number of threads does not.
   std::uint64_t hash() const;
 };
+
+// Returns the makespan of one run, or infinity for a placement that does not fit on the machine:
+// what Training::measure_with() needs. Throws as Measurer::measure() does otherwise.
+double makespan_or_infinity(schedule::Measurer& machine, const schedule::Placement& placement,
+                            std::uint64_t run);
 
 // The stages of a training: imitation of a teacher (I), episodes in the simulator (II), and runs on
 // an engine (III, train/session/session.h).

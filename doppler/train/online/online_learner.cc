@@ -291,7 +291,7 @@ Work OnlineLearner::work(const StopToken& stop) {
   } else if (candidate_ && candidate_->placement == candidate->placement) {
     candidate_->cleared = cleared;
     candidate_->cleared_at = runs;
-    // What runs have shown to be too slow is not waited for.
+    // A candidate that runs have shown to be too slow is dropped at once.
     if (!cleared && !unpaired_ && !(running_ && exploring_)) drop_candidate();
   }
   return Work::kDone;

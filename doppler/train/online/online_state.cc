@@ -91,7 +91,7 @@ std::string OnlineLearner::state_json() const {
   json.field("calibration", packed(calibration->state()));
   if (policy_) {
     PolicyProposer::State state = policy_->state();
-    // Those that the policy was not told yet come after those that it was.
+    // The saved policy has learnt from all races: it is told now of those that it has not seen.
     PolicyProposer told(policy_->policy(), 0, 0);
     told.restore(std::move(state));
     for (const RaceResult& result : race_results) told.learn(*result.placement, result.measured);

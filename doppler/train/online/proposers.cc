@@ -56,8 +56,8 @@ class SearchProposer final : public Proposer {
   std::uint64_t evaluations_;
 };
 
-// What sends less may be predicted slower by this, and must send less than this part of what the
-// incumbent does to be worth a race.
+// To be worth a race, a placement that sends less than the incumbent must be predicted to take at
+// most this share longer, and must send at most this share of the incumbent's bytes.
 constexpr double kTrafficSlack = 0.005, kTrafficShare = 0.8;
 
 class TrafficProposer final : public Proposer {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "doppler/place/feasible.h"
+#include "doppler/policy/features/node_features.h"
 #include "doppler/policy/policy.h"
 #include "doppler/schedule/bounds.h"
 #include "doppler/train/offline/learner.h"
@@ -131,7 +132,7 @@ class ScratchPlacer final : public place::Placer {
     const std::uint64_t runs = nominal ? 1 : place::Scorer::kSamples;  // of one episode
     const double rate = kScratchRateShare * rates_for(architecture_).first;
     std::uint64_t episodes = 0;
-    // Whether the budget has room for so many more.
+    // Returns whether the budget has room for so many more episodes.
     const auto has_room = [&](std::uint64_t more) {
       return request.max_evaluations == 0 || (episodes + more) * runs <= request.max_evaluations;
     };

@@ -187,10 +187,7 @@ OfflineResult offline_result(const OfflineRuns& runs) {
 // Stage III as published. It begins with the policy of the stages before it, with the one that the
 // settings name, or with random parameters.
 OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings& settings) {
-  TrainingPlan plan = settings.plan;
-  plan.measured = true;
-  plan.imitation_episodes = 0;
-  plan.episodes = settings.service.runs;
+  TrainingPlan plan = settings.plan.on_runs(settings.service.runs);
   std::vector<float> start;
   // In a session that is resumed the folder's policy may be stage III's own already. It has the
   // same network, and its parameters give way to those of the checkpoint.
@@ -220,11 +217,7 @@ OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings
     if (!machine) {
       machine = exec::make_machine(problem.problem, placement, settings.service.machine);
     }
-    try {
-      return machine->measure(placement, number++).makespan;
-    } catch (const InfeasibleError&) {
-      return cost::kInfinity;
-    }
+    return makespan_or_infinity(*machine, placement, number++);
   });
   const Clock::time_point begin = Clock::now();
   train_all(runs, settings, begin);

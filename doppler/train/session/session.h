@@ -65,10 +65,10 @@ struct SessionProgress {
   std::uint64_t seed = 1;             // of the training that reports
   std::uint64_t done = 0, total = 0;  // over all seeds
   double per_second = 0.0;            // since the stage began or was resumed
-  // Stages I and II: the times of the last batch and of the best episode of its problem, in the
-  // problem's unit of time.
+  // Stages I and II, and stage III as published, whose batches are single runs: the times of the
+  // last batch and of the best episode of its problem, in the problem's unit of time.
   double mean_time = 0.0, best_time = 0.0;
-  // Stage III: runs that tried a candidate, candidates that took over, and the last run's time.
+  // Our stage III: runs that tried a candidate, candidates that took over, and the last run's time.
   std::uint64_t explored = 0, promotions = 0;
   double run_time = 0.0;
 };

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doppler/policy/dual/network.h"
+#include "doppler/policy/features/node_features.h"
 #include "support/errors.h"
 #include "support/graphs.h"
 #include "support/place_support.h"

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "doppler/graph/builder.h"
 #include "doppler/place/cost_estimates.h"
 #include "doppler/policy/dual/episode_sampler.h"
 #include "doppler/policy/dual/published_features.h"
@@ -70,6 +71,26 @@ TEST(PublishedGraph, PutsEqualNodesIntoOneClass) {
   EXPECT_EQ(graph.class_count(), 3u);
   ASSERT_EQ(graph.edges().size(), 1u);  // all communication takes the same time
   EXPECT_EQ(graph.edges()[0].value, 1.0);
+}
+
+// A chain with 400 different communication times, from 1/400 of the largest to 1: more than there
+// may be matrices, so that they are rounded to the 256 steps, each of which is next to one of them.
+TEST(PublishedGraph, RoundsTooManyDifferentTimes) {
+  graph::GraphBuilder builder;
+  NodeId last = builder.add_node({.name = "n0", .time = 1.0});
+  for (int i = 1; i <= 400; ++i) {
+    const TensorId sent = builder.add_output(last, std::nullopt, static_cast<double>(i));
+    last = builder.add_node({.name = "n" + std::to_string(i), .time = 1.0});
+    builder.connect(sent, last);
+  }
+  const auto problem = test::uniform_problem(std::move(builder).build(), 2, cost::LinkMode::kFree);
+  const NodeFeatures nodes(*problem);
+  const PublishedGraph graph(nodes, 0);
+  std::set<double> values;
+  for (const nn::EdgeGroup& group : graph.edges()) values.insert(group.value);
+  std::set<double> steps;
+  for (int i = 1; i <= 256; ++i) steps.insert(i / 256.0);
+  EXPECT_EQ(values, steps);
 }
 
 // The network over classes gives every node what messages that pass from node to node give it.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doppler/policy/dual/network.h"
 #include "doppler/sim/simulator.h"
 #include "support/random_problems.h"
 

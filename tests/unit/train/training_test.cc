@@ -65,6 +65,26 @@ TEST(Training, GivesTheSameBitsOnAnyNumberOfThreadsWithEveryModel) {
   }
 }
 
+// The numbers of the paper and its code (docs/learning.md).
+TEST(Training, ThePapersPlanHasThePublishedNumbers) {
+  const TrainingPlan plan = TrainingPlan::of_paper();
+  EXPECT_EQ(plan.architecture, policy::Architecture::kPublished);
+  EXPECT_EQ(plan.shape.width, 128u);
+  EXPECT_EQ(plan.shape.rounds, 6u);
+  EXPECT_EQ(plan.shape.prior, policy::Prior::kNone);
+  EXPECT_EQ(plan.imitation_episodes, 2000u);
+  EXPECT_EQ(plan.teacher, "critical-path-start");
+  EXPECT_EQ(plan.learner.recipe, Recipe::kPaper);
+  EXPECT_EQ(plan.learner.batch, 1u);
+  EXPECT_EQ(plan.learner.entropy, 1e-2);
+  EXPECT_EQ(plan.learner.self_imitation, 0.0);
+  EXPECT_EQ(plan.imitation_rates->at(0.0), 1e-3);
+  EXPECT_EQ(plan.imitation_rates->at(1.0), 1e-3);
+  EXPECT_EQ(plan.rates->at(0.0), 1e-4);
+  EXPECT_NEAR(plan.rates->at(1.0), 1e-7, 1e-12);
+  EXPECT_EQ(plan.exploration, 0.2);
+}
+
 TrainingPlan small_plan_of_paper(int threads) {
   TrainingPlan plan = TrainingPlan::of_paper();
   plan.shape = {.width = 8, .rounds = 1};
