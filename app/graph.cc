@@ -55,7 +55,13 @@ void run(const ConvertRequest& request) {
   ProgressLine progress("converting " + request.input);
   const formats::Imported imported = formats::load(request.input, request.load);
   progress.print_notes(imported.notes);
-  write_graph(imported.graph, request.output, format, progress, notes_key(imported.notes));
+  // Notes are on what the reader dropped or guessed, and on what the new format cannot hold.
+  const auto all_notes = [&](JsonWriter& json, const std::vector<std::string>& dropped) {
+    std::vector<std::string> notes = imported.notes;
+    notes.insert(notes.end(), dropped.begin(), dropped.end());
+    notes_key(notes)(json);
+  };
+  write_graph(imported.graph, request.output, format, progress, all_notes);
   if (request.output.json || request.output.file == kStandardOutput) return;
   print(render::graph_totals_text(imported.graph));
 }
@@ -105,21 +111,19 @@ const formats::Format& output_format(const GraphOutput& output) {
 }
 
 void write_graph(const graph::Graph& graph, const GraphOutput& output,
-                 const formats::Format& format, ProgressLine& progress,
-                 const std::function<void(JsonWriter&)>& add_keys) {
+                 const formats::Format& format, ProgressLine& progress, const AddKeys& add_keys) {
   const formats::SavedGraph saved = format.write(graph);
+  progress.print_notes(saved.notes);
   progress.finish();
   write_output(output.file, saved.text);
-  if (output.file == kStandardOutput || output.json) {
-    print_warnings(saved.notes);
-    if (output.json) print(render::graph_json(graph, output.file, add_keys));
-    return;
+  if (output.json) {
+    print(render::graph_json(graph, output.file, [&](JsonWriter& json) {
+      if (add_keys) add_keys(json, saved.notes);
+    }));
+  } else if (output.file != kStandardOutput) {
+    print(fmt::format("wrote {}: {} nodes, {} edges\n", output.file,
+                      format_integer(graph.node_count()), format_integer(graph.edge_count())));
   }
-  std::string text =
-      fmt::format("wrote {}: {} nodes, {} edges\n", output.file, format_integer(graph.node_count()),
-                  format_integer(graph.edge_count()));
-  for (const std::string& note : saved.notes) text += fmt::format("note: {}\n", note);
-  print(text);
 }
 
 void add_graph_commands(CommandLine& line) {

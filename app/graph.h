@@ -24,11 +24,13 @@ struct GraphOutput {
 // something else, which must not hold a graph.
 const formats::Format& output_format(const GraphOutput& output);
 
-// Writes the graph and says so, together with what the format could not hold. `add_keys` adds to
-// what is said in JSON.
+// Adds keys to what is said of a graph in JSON, given the notes on what its format cannot hold.
+using AddKeys = std::function<void(JsonWriter&, const std::vector<std::string>& dropped)>;
+
+// Writes the graph and says so; what the format cannot hold is noted on standard error.
 void write_graph(const graph::Graph& graph, const GraphOutput& output,
                  const formats::Format& format, ProgressLine& progress,
-                 const std::function<void(JsonWriter&)>& add_keys = {});
+                 const AddKeys& add_keys = {});
 
 // These add `dopp graph generate` and `dopp graph compile` (graph_compile.cc).
 void add_generate_command(CommandLine& line, CLI::App& group);

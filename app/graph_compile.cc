@@ -140,9 +140,9 @@ void compile_program(const tra::Program& program, const std::string& source,
   const compile::FoundPlan found = planned(program, source, options, topology);
   if (!found.notes.empty()) progress.finish();
   for (const std::string& note : found.notes) print_warning("--shard: " + note);
-  std::function<void(JsonWriter&)> add_plan;
+  AddKeys add_plan;
   if (options.explain && output.json) {
-    add_plan = [&](JsonWriter& json) {
+    add_plan = [&](JsonWriter& json, const std::vector<std::string>&) {
       json.key("plan");
       render::plan_json(json, found);
     };

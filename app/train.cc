@@ -62,11 +62,15 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 void read_stages(const std::string& text, std::set<Stage>& stages) {
   stages.clear();
   for (const std::string& name : split_at_commas(text)) {
-    bool added = false;
+    bool known = false;
     for (const Stage stage : {Stage::kImitation, Stage::kSimulation, Stage::kReal}) {
-      if (name == train::stage_name(stage)) added = stages.insert(stage).second;
+      if (name != train::stage_name(stage)) continue;
+      known = true;
+      if (!stages.insert(stage).second) {
+        throw ParameterError(fmt::format("--stages: '{}' stands twice", name));
+      }
     }
-    if (!added) {
+    if (!known) {
       throw ParameterError(fmt::format(
           "--stages: '{}' is not imitation, sim, real or several of them with commas", text));
     }
@@ -81,7 +85,10 @@ void read_candidates(const std::string& text, train::OnlineSettings& settings) {
                                                      {"moves", &settings.moves}};
   for (const std::string& name : split_at_commas(text)) {
     const auto source = sources.find(name);
-    if (source == sources.end() || *source->second) {
+    if (source != sources.end() && *source->second) {
+      throw ParameterError(fmt::format("--candidates: '{}' stands twice", name));
+    }
+    if (source == sources.end()) {
       throw ParameterError(fmt::format(
           "--candidates: '{}' is not search, policy, traffic, moves or several of them with commas",
           text));
@@ -170,12 +177,19 @@ void complete_plan(TrainRequest& request) {
     if (!plan.rates) plan.rates = train::rates_for(plan.architecture);
     plan.rates->last = *request.last_rate;
   }
+  if (plan.rates && plan.rates->last > plan.rates->first) {
+    throw ParameterError(fmt::format("--last-rate: rates fall, and {} is above {}",
+                                     plan.rates->last, plan.rates->first));
+  }
 }
 
 // Throws ParameterError where options do not go together; `line` says which were given.
 void check_request(const TrainRequest& request, const CommandLine& line) {
   const train::SessionSettings& session = request.session;
   const bool trains = request.has(Stage::kImitation) || request.has(Stage::kSimulation);
+  if (session.folder == kStandardOutput) {
+    throw ParameterError("--output: a training is a folder, and standard output is none");
+  }
   const auto refuse = [&](const std::vector<const char*>& options, const char* why) {
     for (const char* option : options) {
       if (line.was_given(option)) throw ParameterError(fmt::format("{} {}", option, why));
@@ -478,7 +492,7 @@ void add_train_command(CommandLine& line) {
       "X");
   add_number<double>(
       train, "--last-rate", [request](double x) { request->last_rate = x; }, 0.0, 1.0,
-      "In the end of each stage (default: a tenth of --rate)", "X");
+      "In the end of each stage (default: a tenth of --rate; of --recipe paper 1e-7)", "X");
   add_objective(train, plan.objective);
   add_seed(train, plan.seed);
   add_number<std::uint64_t>(

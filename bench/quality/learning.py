@@ -5,7 +5,7 @@
 
 Experiments (each appends a line per run to the CSV, bench/results/learning-EXPERIMENT.csv by default, and ends
 with its table):
-  single     training on one published graph at a time, uniform:4, 30 s on two threads; the paper's recipe beside it
+  single     training on one published graph at a time, uniform:4, 30 s on two threads; the untrained network beside it
   few-shot   `auto` with 5 s of its 10 s spent on fine-tuning, against 10 s of `lns`: 30 graphs of 300 nodes and more
   transfer   2000 episodes from a policy of other graphs or of another machine, against four times as many from nothing
   memory     llama-layer with little more memory than any placement needs, against the same without limits
@@ -31,7 +31,6 @@ import train_policy
 GRAPHS = ["chainmm", "ffnn", "llama_block", "llama_layer"]
 # Within 30 s on two threads of the machine these were measured on.
 EPISODES = {"chainmm": 220_000, "ffnn": 130_000, "llama_block": 150_000, "llama_layer": 120_000}
-PAPER_EPISODES = {"chainmm": 4000, "ffnn": 4000, "llama_block": 8000, "llama_layer": 8000}  # the published numbers
 # What is there before anything is learnt: our network with its prior alone, and without.
 CONTROLS = {"untrained": ["--episodes", "0"], "untrained without prior": ["--episodes", "0", "--prior", "none"]}
 
@@ -90,9 +89,7 @@ def single(bench):
     for name in GRAPHS:
         for recipe in bench.options.recipes.split(","):
             for seed in range(1, bench.options.seeds + 1):
-                more = {"ours": ["--episodes", EPISODES[name]],
-                        "paper": ["--recipe", "paper", "--stages", "imitation,sim", "--imitation-episodes", 2000,
-                                  "--episodes", PAPER_EPISODES[name] - 2000], **CONTROLS}[recipe]
+                more = {"trained": ["--episodes", EPISODES[name]], **CONTROLS}[recipe]
                 run, result = bench.train(bench.reference(name), "uniform:4", "--seed", seed, *more)
                 best = result["graphs"][0]["best"] or bench.place(
                     bench.reference(name), "uniform:4", "policy", "--policy", run / "policy.json")["makespan"]
@@ -348,8 +345,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--episodes", type=int, default=20_000, help="of ablations")
-    parser.add_argument("--recipes", default=",".join(["ours", "paper", *CONTROLS]),
-                        help="of single")
+    parser.add_argument("--recipes", default=",".join(["trained", *CONTROLS]), help="of single")
     parser.add_argument("--finetune", type=float, default=5, help="seconds of few-shot's 10")
     parser.add_argument("--curves", help="folder for the metrics of every ablation")
     parser.add_argument("-o", "--output")

@@ -274,7 +274,10 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
   std::optional<Profile> profile;
   if (settings.profile) profile.emplace(*problem);
   for (int i = -settings.warmup; i < settings.runs; ++i) {
-    if (stop.stop_requested() && result.runs > 0) break;
+    if (stop.stop_requested() && result.runs > 0) {
+      result.interrupted = true;
+      break;
+    }
     if (stop.stop_requested() && i < 0) continue;  // one run that counts, without more before it
     schedule::Timeline timeline = runs.run(i + settings.warmup, result);
     if (i < 0) continue;

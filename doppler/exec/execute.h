@@ -91,6 +91,7 @@ struct ResultDifference {
 // Times are in the problem's unit on an emulated machine, in seconds on real cores.
 struct ExecuteResult {
   int runs = 0;  // that counted; fewer than asked for if interrupted
+  bool interrupted = false;
   // Makespans of the counted runs. A run that lost devices is left out unless it is the only one.
   double min = 0.0, median = 0.0, max = 0.0;
   // Difference between the medians of the odd and of the even runs, as a share of the median of

@@ -197,7 +197,8 @@ std::string execute_json(const cost::Problem& problem, const GraphOrigin& origin
       .field("mode", mode_name(settings.mode))
       .field("choice", choice_name(settings.choice))
       .field("seed", settings.seed)
-      .field("runs", result.runs);
+      .field("runs", result.runs)
+      .field("interrupted", result.interrupted);
   write_makespans(json, result);
   json.field("predicted", predicted);
   if (result.noise) json.field("noise", *result.noise);

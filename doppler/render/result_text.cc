@@ -200,9 +200,14 @@ std::string execute_text(const cost::Problem& problem, const exec::ExecuteSettin
                          const exec::ExecuteResult& result, double predicted) {
   const std::string& unit = problem.time_unit();
   std::string text = makespan_text(result, unit);
-  text += settings.backend == exec::kThreadsBackend    ? " on this machine's cores\n"
-          : settings.clock == exec::EngineClock::kWall ? " emulated\n"
-                                                       : " emulated, on a virtual clock\n";
+  text += settings.backend == exec::kThreadsBackend    ? " on this machine's cores"
+          : settings.clock == exec::EngineClock::kWall ? " emulated"
+                                                       : " emulated, on a virtual clock";
+  if (result.interrupted) {
+    text += fmt::format("; interrupted before the other {}",
+                        format_integer(static_cast<std::uint64_t>(settings.runs - result.runs)));
+  }
+  text += "\n";
   if (settings.mode == schedule::Mode::kSynchronous) {
     text.insert(text.size() - 1, " (synchronous, level by level)");
   }

@@ -8,6 +8,7 @@ namespace doppler::golden {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::IsSupersetOf;
 using ::testing::StartsWith;
 
@@ -59,6 +60,17 @@ TEST(Graph, ConversionsKeepTheGraph) {
 }
 
 // A chain of three by hand: depth 3, width 1, work 1 + 2 + 3.
+// What a format cannot hold is noted on standard error, and among the notes in JSON.
+TEST(Graph, ConversionsNoteWhatTheyLeaveOut) {
+  const Workspace files;
+  ASSERT_EQ(files.dopp("graph generate ffnn --devices 4xP100 -o g.json").exit_code, 0);
+  const Outcome text = files.dopp("graph convert g.json g.dot");
+  EXPECT_THAT(text.err, HasSubstr("dopp: note: inputs and parameters are left out"));
+  EXPECT_THAT(text.out, Not(HasSubstr("left out")));
+  const Outcome json = files.dopp("graph convert g.json h.dot --json");
+  EXPECT_THAT(json.out, HasSubstr("inputs and parameters are left out"));
+}
+
 TEST(Graph, ShowInWords) {
   const Workspace files;
   files.write("chain.dot", "digraph { a [weight=1]; b [weight=2]; c [weight=3]; a -> b -> c; }\n");

@@ -122,6 +122,14 @@ TEST_F(Place, OtherObjectivesSayWhatTheyCostNominally) {
   }
 }
 
+TEST_F(Place, CtrlCEndsTheSamplesOfAPolicy) {
+  const Outcome placed = dopp("place " + files_.path("g.json") +
+                                  " --devices uniform:4 --method policy --samples 1000000 --json",
+                              {.interrupt_after_seconds = 1.0});
+  EXPECT_EQ(placed.exit_code, 0) << placed.err;
+  EXPECT_THAT(placed.out, HasSubstr("\"interrupted\": true"));
+}
+
 TEST_F(Place, CtrlCAndTerminationKeepTheBest) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const auto start = std::chrono::steady_clock::now();

@@ -97,6 +97,19 @@ TEST(Run, AMachineMayDifferFromItsCosts) {
   EXPECT_THAT(files.dopp(run + " --slow-link gpu0=2").err, HasSubstr("FROM>TO"));
 }
 
+TEST(Run, CtrlCEndsItWithTheRunsThatThereAre) {
+  const Workspace files;
+  ASSERT_EQ(files.dopp("graph generate ffnn --devices 4xP100 -o g.json").exit_code, 0);
+  const std::string line = "run " + files.path("g.json") +
+                           " --engine emulated --devices 4xP100 --clock virtual --runs 1000000";
+  const Outcome json = dopp(line + " --json", {.interrupt_after_seconds = 1.0});
+  ASSERT_EQ(json.exit_code, 0) << json.err;
+  EXPECT_THAT(json.out, HasSubstr("\"interrupted\": true"));
+  EXPECT_LT(json_number(json.out, {"runs"}), 1e6);
+  const Outcome text = dopp(line, {.interrupt_after_seconds = 1.0});
+  EXPECT_THAT(text.out, HasSubstr("; interrupted before the other "));
+}
+
 TEST(Run, SettingsThatDoNotGoTogetherAreRefused) {
   const Workspace files;
   make_ffnn_for_cpu(files);

@@ -310,6 +310,17 @@ TEST(Train, AKillAtAnyMomentChangesNothingInTheEnd) {
   }
 }
 
+TEST(Train, AMissingPolicyIsWrittenAgain) {
+  const Workspace files;
+  make_graph_to_learn(files);
+  const std::string line = std::string(kTrain) + "--episodes 64 -o run";
+  ASSERT_EQ(files.dopp(line).exit_code, 0);
+  const std::string policy = files.read("run/policy.json");
+  std::filesystem::remove(files.path("run/policy.json"));
+  EXPECT_EQ(files.dopp(line + " --resume").exit_code, 0);
+  EXPECT_EQ(files.read("run/policy.json"), policy);
+}
+
 TEST(Train, SaysWhatIsWrong) {
   const Workspace files;
   make_graph_to_learn(files);
@@ -327,6 +338,9 @@ TEST(Train, SaysWhatIsWrong) {
       error_of(line + "--episodes 32 -o run --resume"),
       HasSubstr("run: the checkpoint is of a training with other settings; give the same "));
   EXPECT_THAT(error_of(line + "--stages both -o x"), HasSubstr("--stages"));
+  EXPECT_THAT(error_of(line + "--stages sim,sim -o x"), HasSubstr("'sim' stands twice"));
+  EXPECT_THAT(error_of(line + "--last-rate 0.1 -o x"), HasSubstr("0.1 is above 0.004"));
+  EXPECT_THAT(error_of(line + "-o -"), HasSubstr("a training is a folder"));
   EXPECT_THAT(error_of(line + "--stages imitation --teacher nobody -o x"), HasSubstr("nobody"));
   EXPECT_THAT(error_of(line + "--model nobody -o x"),
               HasSubstr("unknown model 'nobody'; there are dual, "));

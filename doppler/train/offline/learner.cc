@@ -79,14 +79,16 @@ void Learner::for_each_episode(std::size_t count, const Body& body) const {
 }
 
 template <class DecodingOf>
-void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding) {
+void Learner::play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding,
+                   const StopToken& stop) {
   // There is one slot more than episodes are played, for the best episode so far.
   task.rollout_->prepare(parameters_, *workspace_, count + 1, threads_for(count + 1));
   task.need_scorers(threads_for(count));
   episodes_.resize(std::max(episodes_.size(), count));
-  times_.resize(count);
-  excess_bytes_.resize(count);
+  times_.assign(count, cost::kInfinity);
+  excess_bytes_.assign(count, cost::kInfinity);
   for_each_episode(count, [&](std::size_t thread, std::size_t i) {
+    if (i > 0 && stop.interrupted()) return;
     Rng rng = Rng::stream(seed, i);
     task.rollout_->sample(thread, i, decoding(i), rng, episodes_[i]);
     if (task.measure_) return;
@@ -168,14 +170,16 @@ std::vector<std::vector<double>> Learner::weights_by_step(std::size_t count,
   return weights;
 }
 
-std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed) {
+std::vector<double> Learner::sample(Task& task, std::size_t count, std::uint64_t seed,
+                                    const StopToken& stop) {
   constexpr double kSelecting[] = {1.0, 0.3, 0.1}, kPlacing[] = {0.5, 0.2, 0.05, 0.0};
-  play(task, seed, count, [&](std::size_t i) {
+  const auto decoding = [&](std::size_t i) {
     if (i == 0) return policy::SamplingSettings::kGreedy;
     const std::size_t selecting = i % std::size(kSelecting), placing = i / std::size(kSelecting);
     return policy::SamplingSettings{.node_temperature = kSelecting[selecting],
                                     .device_temperature = kPlacing[placing % std::size(kPlacing)]};
-  });
+  };
+  play(task, seed, count, decoding, stop);
   return times_;
 }
 

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/stop.h"
 #include "doppler/cost/problem.h"
 #include "doppler/nn/parameters.h"
 #include "doppler/place/search/scorer.h"
@@ -123,8 +124,10 @@ class Learner {
   // Plays `count` episodes without learning: the first takes the likeliest choices, the others
   // combine several temperatures of the two policies, since the probabilities as learnt are too
   // wild where many choices must be right together. Returns the episodes' times; the best goes to
-  // the task.
-  std::vector<double> sample(Task& task, std::size_t count, std::uint64_t seed);
+  // the task. If `stop` is interrupted, only those that have begun are played, the first one in any
+  // case; the others have infinite times.
+  std::vector<double> sample(Task& task, std::size_t count, std::uint64_t seed,
+                             const StopToken& stop = {});
   // Plays a batch and learns which of its episodes were better than their mean (REINFORCE, with
   // advantages in units of the batch's standard deviation). Where episodes improve a placement that
   // is complete from the start, and times are simulated, each step has an advantage of its own.
@@ -140,9 +143,11 @@ class Learner {
   BatchReport imitate(Task& task, std::span<const policy::Episode> teacher_episodes, double rate);
 
  private:
-  // Plays `count` episodes; decoding(i) says how choices of episode i are made.
+  // Plays `count` episodes; decoding(i) says how choices of episode i are made, and `stop` is that
+  // of sample().
   template <class DecodingOf>
-  void play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding);
+  void play(Task& task, std::uint64_t seed, std::size_t count, const DecodingOf& decoding,
+            const StopToken& stop = {});
   // Fills times_by_step_ for the episodes that were played.
   void time_steps(Task& task, std::size_t count);
   // Returns the weights of each step of the played episodes: by how much the time improves from

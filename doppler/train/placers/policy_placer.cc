@@ -90,7 +90,7 @@ class PolicyPlacer final : public place::Placer {
       learner.reinforce(task, mix64(request.seed ^ mix64(update)), kFinetuneRate);
       result.evaluations += LearnerSettings{}.batch;
     }
-    learner.sample(task, samples, request.seed);
+    learner.sample(task, samples, request.seed, request.stop);
     result.evaluations += samples;
     if (task.best_time() < best.time ||
         (!std::isfinite(best.time) && task.least_excess_bytes() < best.excess_bytes)) {

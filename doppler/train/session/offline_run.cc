@@ -114,15 +114,15 @@ void RunFolder::save(const Training& training, const std::string& origin) {
   const TrainingState state = training.state();
   // Rows of updates that a kill took away are made again.
   std::erase_if(metrics_, [&](const Row& row) { return row.update > state.updates; });
-  std::string text = kMetricsHeader;
-  for (const Row& row : metrics_) text += row.text;
-  write_file(metrics_of(path_), text);
   policy::Policy policy = training.policy();
   policy.origin = origin;
   // A folder counts as begun when it has a checkpoint, and no policy may be there before that.
   // Later on the checkpoint comes last, since one that is complete promises a policy that is.
   const bool first = !exists(path_);
   if (first) write_file(checkpoint_of(path_), write_checkpoint_json(state));
+  std::string text = kMetricsHeader;
+  for (const Row& row : metrics_) text += row.text;
+  write_file(metrics_of(path_), text);
   write_file(policy_path(), policy::write_policy_json(policy));
   if (!first) write_file(checkpoint_of(path_), write_checkpoint_json(state));
 }
@@ -143,8 +143,10 @@ OfflineRun::OfflineRun(Training training, RunFolder folder, std::uint64_t seed, 
 }
 
 void OfflineRun::go(const StopToken& stop, const std::function<void(const UpdateReport&)>& report) {
-  // The policy in the folder may be that of a later stage by now.
-  if (training_.done()) return;
+  // The policy in the folder may be that of a later stage by now, so that only a missing one is
+  // written again.
+  std::error_code error;
+  if (training_.done() && fs::exists(policy_of(folder_.path()), error)) return;
   const Clock::time_point begin = Clock::now();
   Clock::time_point saved = begin;
   double saving_seconds = 0.0;  // of the last time
