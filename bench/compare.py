@@ -33,6 +33,8 @@ def microseconds(program, case, seconds):
         [program, f"--benchmark_filter=^{re.escape(case)}$", f"--benchmark_min_time={seconds}", "--benchmark_format=json"],
         check=True, capture_output=True, text=True, env=dict(os.environ, OPENBLAS_NUM_THREADS="1")).stdout
     result = json.loads(output)["benchmarks"][0]
+    if result.get("error_occurred"):
+        raise SystemExit(f"{program}: {case}: {result['error_message']}")
     # Cases that are measured by the wall clock say so in their names.
     time = result["real_time" if case.endswith("/real_time") else "cpu_time"]
     return time * {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}[result["time_unit"]]

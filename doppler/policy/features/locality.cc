@@ -59,7 +59,6 @@ void Locality::begin() {
 
 void Locality::evaluate(NodeId node) {
   const std::size_t v = node.index();
-  std::fill(siblings_near_.begin(), siblings_near_.end(), 0.0f);
   float sibling_weight = 0.0f;
   const std::uint32_t first = problem_.edge_offsets()[v];
   const auto edges = problem_.edges_from(node);
@@ -67,8 +66,13 @@ void Locality::evaluate(NodeId node) {
     const std::size_t consumer = edges[e].consumer.index();
     sibling_weight += weight_in_[consumer] - edge_weight_[first + e];
     const float* near = &near_[consumer * devices_];
-    for (std::size_t d = 0; d < devices_; ++d) siblings_near_[d] += near[d];
+    if (e == 0) {
+      for (std::size_t d = 0; d < devices_; ++d) siblings_near_[d] = near[d];
+    } else {
+      for (std::size_t d = 0; d < devices_; ++d) siblings_near_[d] += near[d];
+    }
   }
+  if (edges.empty()) std::fill(siblings_near_.begin(), siblings_near_.end(), 0.0f);
   const float per_sibling = inverse_weight(sibling_weight);
   const float per_input = inverse_weight(weight_in_[v]);
   const float* near = &near_[v * devices_];
@@ -76,6 +80,7 @@ void Locality::evaluate(NodeId node) {
     inputs_near_[d] = near[d] * per_input;
     siblings_near_[d] *= per_sibling;
   }
+  if (meta_op_share_.empty()) return;  // no node has one: the shares stay 0
   const std::uint32_t meta_op = meta_op_of_[v];
   if (meta_op == kNoMetaOp) {
     std::fill(same_meta_op_.begin(), same_meta_op_.end(), 0.0f);

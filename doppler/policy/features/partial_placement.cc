@@ -155,40 +155,51 @@ void PartialPlacement::fill_features(NodeId node, const Best& best) {
   const float* transfer = arrivals_.transfer_times().data();
   const float* compute = &compute_[node.index() * problem_.column_count()];
   const float per_compute = best.compute > 0.0f ? 1.0f / best.compute : 0.0f;
-  for (std::size_t d = 0; d < devices_; ++d) {
+  // The members that the loops read are named here: what a loop writes might else be one of them as
+  // far as the compiler knows, and it would look each up anew for every device.
+  const float *const start = start_.data(), *const end = end_.data(), *const free = free_.data(),
+                     *const behind_traffic = start_behind_traffic_.data();
+  const std::size_t devices = devices_;
+  float* logs = logs_.data();
+  for (std::size_t d = 0; d < devices; ++d, logs += kLogs) {
     const float needed = compute[problem_.column(DeviceId::of(d))];
-    float* logs = &logs_[d * kLogs];
-    logs[log_position(ChoiceFeature::kStartsLater)] = std::max(0.0f, start_[d] - best.start);
-    logs[log_position(ChoiceFeature::kEndsLater)] = std::max(0.0f, end_[d] - best.end);
-    logs[log_position(ChoiceFeature::kFreeLater)] = std::max(0.0f, free_[d] - best.free);
+    logs[log_position(ChoiceFeature::kStartsLater)] = std::max(0.0f, start[d] - best.start);
+    logs[log_position(ChoiceFeature::kEndsLater)] = std::max(0.0f, end[d] - best.end);
+    logs[log_position(ChoiceFeature::kFreeLater)] = std::max(0.0f, free[d] - best.free);
     logs[log_position(ChoiceFeature::kArrivesLater)] = std::max(0.0f, arrival[d] - best.arrival);
-    logs[log_position(ChoiceFeature::kIdleBefore)] = start_[d] - free_[d];
+    logs[log_position(ChoiceFeature::kIdleBefore)] = start[d] - free[d];
     logs[log_position(ChoiceFeature::kComputesSlower)] =
         std::max(0.0f, needed * per_compute - 1.0f);
     logs[log_position(ChoiceFeature::kMovesMore)] = std::max(0.0f, transfer[d] - best.transfer);
     logs[log_position(ChoiceFeature::kStartsBehindTraffic)] =
-        std::max(0.0f, start_behind_traffic_[d] - best.behind_traffic);
+        std::max(0.0f, behind_traffic[d] - best.behind_traffic);
   }
   log1p_roughly(logs_);
 
   const float progress = static_cast<float>(placed_) / static_cast<float>(problem_.node_count());
-  const double* room = memory_ ? memory_->room_shares().data() : nullptr;
-  for (std::size_t d = 0; d < devices_; ++d) {
-    float* values = &features_[d * kChoiceFeatures];
+  const double* const room = memory_ ? memory_->room_shares().data() : nullptr;
+  const float *const load = load_.data(), *const inputs_near = locality_.inputs_near().data(),
+                     *const siblings_near = locality_.siblings_near().data(),
+                     *const same_meta_op = locality_.same_meta_op().data(),
+                     *const link_slowness = link_slowness_.data();
+  const float per_load = per_load_;
+  float* values = features_.data();
+  logs = logs_.data();
+  for (std::size_t d = 0; d < devices; ++d, values += kChoiceFeatures, logs += kLogs) {
     // A device that cannot run the node at all has no times.
     if (!may_take_[d]) {
       std::fill(values, values + kChoiceFeatures, 0.0f);
       continue;
     }
     const ChoiceRow<float> row(values);
-    copy_logs(&logs_[d * kLogs], row);
-    row[ChoiceFeature::kEndsFirst] = end_[d] <= best.end ? 1.0f : 0.0f;
-    row[ChoiceFeature::kLoad] = load_[d] * per_load_;
-    row[ChoiceFeature::kInputsNear] = locality_.inputs_near()[d];
-    row[ChoiceFeature::kSiblingsNear] = locality_.siblings_near()[d];
-    row[ChoiceFeature::kSameMetaOp] = locality_.same_meta_op()[d];
+    copy_logs(logs, row);
+    row[ChoiceFeature::kEndsFirst] = end[d] <= best.end ? 1.0f : 0.0f;
+    row[ChoiceFeature::kLoad] = load[d] * per_load;
+    row[ChoiceFeature::kInputsNear] = inputs_near[d];
+    row[ChoiceFeature::kSiblingsNear] = siblings_near[d];
+    row[ChoiceFeature::kSameMetaOp] = same_meta_op[d];
     row[ChoiceFeature::kRoom] = room ? static_cast<float>(room[d]) : 1.0f;
-    row[ChoiceFeature::kLinkSlowness] = link_slowness_[d];
+    row[ChoiceFeature::kLinkSlowness] = link_slowness[d];
     row[ChoiceFeature::kProgress] = progress;
   }
   if (without_.none()) return;
