@@ -239,7 +239,9 @@ ABLATIONS = {
 
 def ablations(bench):
     episodes = bench.options.episodes
-    for what, more in ABLATIONS.items():
+    wanted = bench.options.variants.split(",") if bench.options.variants else list(ABLATIONS)
+    for what in wanted:
+        more = ABLATIONS[what]
         for name in GRAPHS:
             for seed in range(1, bench.options.seeds + 1):
                 arguments = [str(episodes) if word == "EPISODES" else word for word in more]
@@ -252,7 +254,7 @@ def ablations(bench):
                 if bench.options.curves:
                     keep = pathlib.Path(bench.options.curves) / f"{what.replace(' ', '-')}.{name}.{seed}.csv"
                     keep.write_text((run / "metrics.csv").read_text())
-    for what in ABLATIONS:
+    for what in wanted:
         print(f"{what:20}", end="")
         for name in GRAPHS:
             best = [row["best"] for row in bench.rows if (row["what"], row["graph"]) == (what, name)]
@@ -345,6 +347,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--episodes", type=int, default=20_000, help="of ablations")
+    parser.add_argument("--variants", help="some of ablations' variants (default: all)")
     parser.add_argument("--recipes", default=",".join(["trained", *CONTROLS]), help="of single")
     parser.add_argument("--finetune", type=float, default=5, help="seconds of few-shot's 10")
     parser.add_argument("--curves", help="folder for the metrics of every ablation")
