@@ -8,8 +8,8 @@ namespace doppler::golden {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(Graph, EveryFamilyIsGeneratedShownAndPlaced) {
