@@ -3,13 +3,11 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -120,10 +118,7 @@ exec::LaterSlowdown read_slowdown(const std::string& text) {
 
 // Throws ParameterError where options would change the network of the policy to begin with.
 void check_start(const TrainRequest& request, const policy::Policy& policy) {
-  std::error_code error;
-  const std::string file = std::filesystem::is_directory(request.session.start, error)
-                               ? request.session.start + "/policy.json"
-                               : request.session.start;
+  const std::string file = train::policy_file_of(request.session.start);
   if (request.model.value_or(policy.architecture) != policy.architecture) {
     throw ParameterError(fmt::format("--model: {} is of model {}", file,
                                      policy::architecture_name(policy.architecture)));
@@ -140,8 +135,9 @@ void check_start(const TrainRequest& request, const policy::Policy& policy) {
   }
 }
 
-// Sets the recipe's numbers but for those that were given.
-void complete_plan(TrainRequest& request) {
+// Sets the recipe's numbers but for those that were given; `line` says which stages and episodes
+// were.
+void complete_plan(TrainRequest& request, const CommandLine& line) {
   train::TrainingPlan& plan = request.session.plan;
   if (request.paper) {
     const train::TrainingPlan paper = train::TrainingPlan::of_paper();
@@ -154,6 +150,11 @@ void complete_plan(TrainRequest& request) {
     plan.rates = paper.rates;
     plan.exploration = paper.exploration;
     plan.teacher = paper.teacher;
+    if (!line.was_given("--stages")) {
+      request.session.stages = {Stage::kImitation, Stage::kSimulation};
+    }
+    if (!line.was_given("--episodes")) plan.episodes = paper.episodes;
+    if (!line.was_given("--imitation-episodes")) plan.imitation_episodes = paper.imitation_episodes;
     if (request.batch || request.self_imitation) {
       throw ParameterError("--recipe paper learns from one episode at a time");
     }
@@ -281,29 +282,10 @@ std::vector<train::TrainingProblem> crossed_problems(const TrainRequest& request
   return problems;
 }
 
-// Returns the problems of --list: a line has a graph, devices and, where they are not the default,
-// free or channel links. Empty lines and those that begin with # are skipped.
 std::vector<train::TrainingProblem> listed_problems(const TrainRequest& request,
                                                     ProgressLine& progress) {
-  std::istringstream lines(read_file(request.list));
   std::vector<train::TrainingProblem> problems;
-  std::string line;
-  for (std::size_t number = 1; std::getline(lines, line); ++number) {
-    std::istringstream words(line);
-    std::string graph, devices, links, more;
-    if (!(words >> graph) || graph.starts_with('#')) continue;
-    words >> devices >> links >> more;
-    api::ProblemSource source = request.machine;
-    source.graph = graph;
-    source.devices = devices;
-    if (devices.empty() || !more.empty() ||
-        (!links.empty() && links != "free" && links != "channel")) {
-      throw InputError(fmt::format("{}:{}: a line has a graph, devices and perhaps free or channel",
-                                   request.list, number));
-    }
-    if (!links.empty()) {
-      source.options.links = links == "free" ? cost::LinkMode::kFree : cost::LinkMode::kChannel;
-    }
+  for (api::ProblemSource& source : api::read_problem_list(request.list, request.machine)) {
     problems.push_back(load_training_problem(std::move(source), progress));
   }
   return problems;
@@ -406,7 +388,7 @@ void add_train_command(CommandLine& line) {
                                   : !request->graphs.empty() || !request->machine.devices.empty()) {
           throw ParameterError("say either GRAPH and --devices or --list FILE");
         }
-        complete_plan(*request);
+        complete_plan(*request, line);
         check_request(*request, line);
         run_train(*request);
       });
@@ -425,10 +407,13 @@ void add_train_command(CommandLine& line) {
   add_flag(train, "--resume", session.resume, "Go on with the training in that folder");
   add_text(
       train, "--stages", [&session](const std::string& text) { read_stages(text, session.stages); },
-      "imitation, sim, real, or several of them (default: sim)", "A,B");
+      "imitation, sim, real, or several of them (default: sim, of --recipe paper imitation,sim)",
+      "A,B");
   add_number<std::uint64_t>(
       train, "--episodes", [&plan](std::uint64_t n) { plan.episodes = n; }, 0, kMaxEpisodes,
-      "Episodes of stage sim (default 20000; 0 leaves the policy as it begins, untrained)", "N");
+      "Episodes of stage sim (default 20000, of --recipe paper 2000; 0 leaves the policy as it "
+      "begins, untrained)",
+      "N");
   add_number<std::uint64_t>(
       train, "--imitation-episodes", [&plan](std::uint64_t n) { plan.imitation_episodes = n; }, 1,
       kMaxEpisodes, "Episodes of stage imitation (default 2000)", "N");

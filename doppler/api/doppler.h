@@ -7,12 +7,13 @@
 //
 //   graph show, generate        api::compute_statistics, api::generate_random
 //   graph convert, compile      api::load_graph and api::format_graph, api::compile
-//   devices show, probe         api::topology_from_spec, api::probe_machine
+//   devices list, show, probe   api::preset_examples, api::topology_from_spec, api::probe_machine
 //   methods, place              api::default_methods, api::place
-//   simulate, run, train        api::simulate, api::run, api::train
+//   simulate, run, train        api::simulate, api::run, api::train; api::trace_json
 //   compare, fidelity           api::compare, api::measure_fidelity
 //   whatif, diff, explain       api::what_if, api::diff_placements, api::explain_node
-//   export, report              api::target_by_name(…).write, api::page_html
+//   export                      api::target_by_name(…).write
+//   report                      api::page_placement, api::read_training_curves, api::page_html
 //
 // Everything here is thread safe. Errors are those of doppler/base/error.h. The library never
 // prints.
@@ -43,6 +44,7 @@
 #include "doppler/place/registry.h"
 #include "doppler/place/run_method.h"
 #include "doppler/render/page/page.h"
+#include "doppler/render/perfetto.h"
 #include "doppler/schedule/placement.h"
 #include "doppler/sim/repeated_runs.h"
 #include "doppler/tra/language/program_text.h"
@@ -58,6 +60,7 @@ using analysis::explain_node;
 using analysis::measure_fidelity;
 using analysis::suitable_methods;
 using analysis::what_if;
+using device::preset_examples;
 using device::topology_from_spec;
 using exec::probe_machine;
 using exporting::target_by_name;
@@ -66,6 +69,10 @@ using formats::load_graph;
 using graph::compute_statistics;
 using graph::generate_random;
 using render::page_html;
+using render::page_placement;
+using render::page_title;
+using render::read_training_curves;
+using render::trace_json;
 using schedule::Placement;
 using train::SessionProgress;
 using train::SessionResult;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
 #include <utility>
 
 #include "doppler/base/error.h"
@@ -77,6 +78,31 @@ LoadedProblem load_problem(const ProblemSource& source) {
   } catch (const InfeasibleError& error) {
     throw InfeasibleError(fmt::format("{}: {}", source.graph, error.what()));
   }
+}
+
+std::vector<ProblemSource> read_problem_list(const std::string& file,
+                                             const ProblemSource& settings) {
+  std::istringstream lines(read_file(file));
+  std::vector<ProblemSource> sources;
+  std::string line;
+  for (std::size_t number = 1; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    ProblemSource source = settings;
+    std::string links, more;
+    if (!(words >> source.graph) || source.graph.starts_with('#')) continue;
+    const bool has_devices = static_cast<bool>(words >> source.devices);
+    words >> links >> more;
+    if (!has_devices || !more.empty() ||
+        (!links.empty() && links != "free" && links != "channel")) {
+      throw InputError(fmt::format("{}:{}: a line has a graph, devices and perhaps free or channel",
+                                   file, number));
+    }
+    if (!links.empty()) {
+      source.options.links = links == "free" ? cost::LinkMode::kFree : cost::LinkMode::kChannel;
+    }
+    sources.push_back(std::move(source));
+  }
+  return sources;
 }
 
 compile::FoundPlan compile(const tra::Program& program, const std::string& devices,

@@ -60,6 +60,12 @@ struct LoadedProblem {
 // rules that are not known, and InfeasibleError if the rules contradict each other.
 LoadedProblem load_problem(const ProblemSource& source);
 
+// Returns the problems that a file names, one in a line: a graph, devices and, where they are not
+// those of `settings`, free or channel links. Empty lines and lines that begin with # are skipped;
+// all else is as in `settings`. Throws InputError for a file that is missing or not understood.
+std::vector<ProblemSource> read_problem_list(const std::string& file,
+                                             const ProblemSource& settings = {});
+
 struct CompileOptions {
   // The number of parts into which each dimension is split, by its name. If absent, a search finds
   // the best.

@@ -79,21 +79,7 @@ void constrain_as_placed(const std::string& placement, const schedule::Placement
 
 schedule::Placement read_placement(const std::string& path, const cost::Problem& problem,
                                    std::vector<std::string>& warnings, bool same_graph) {
-  schedule::PlacementFile file =
-      schedule::read_placement_json(path, read_file(path), problem, warnings);
-  if (same_graph &&
-      file.origin.graph_hash.value_or(problem.graph().hash()) != problem.graph().hash()) {
-    throw InputError(
-        fmt::format("{}: the placement was made for another graph ({}): place this one first", path,
-                    file.origin.graph));
-  }
-  schedule::Placement placement = std::move(file.placement);
-  try {
-    schedule::check_placement(problem, placement);
-  } catch (const InfeasibleError& error) {
-    throw InfeasibleError(fmt::format("{}: {}", path, error.what()));
-  }
-  return placement;
+  return schedule::read_checked_placement(path, read_file(path), problem, warnings, same_graph);
 }
 
 PlacementSource::PlacementSource(ProblemSource problem, FileConstraints constraints)

@@ -186,6 +186,10 @@ TEST(Train, TrainsByThePapersRecipe) {
               AllOf(HasSubstr("\"recipe\": \"paper\""), HasSubstr("\"exploration\": 0.2"),
                     HasSubstr("\"message_rounds\": 6")));
   EXPECT_THAT(files.read("run/configuration.json"), HasSubstr("\"model\": \"published\""));
+  // The recipe's stages are the published ones.
+  ASSERT_EQ(files.dopp(train + "--imitation-episodes 3 --episodes 4 -o whole").exit_code, 0);
+  EXPECT_THAT(files.read("whole/configuration.json"),
+              AllOf(HasSubstr("\"imitation_episodes\": 3"), HasSubstr("\"episodes\": 4")));
   const std::string real = train + "--stages real --engine emulated --clock virtual --jitter 0.05 ";
   const Outcome served = files.dopp(real + "--runs 30 --start run -o served");
   ASSERT_EQ(served.exit_code, 0) << served.err;

@@ -203,8 +203,9 @@ class DivergenceWatch {
   // Makes the running mean long enough to cover each of `problems` about twice.
   explicit DivergenceWatch(std::size_t problems);
 
-  // Is called after every update; `excess` is log(mean time of the batch / best known time).
-  // Returns true if the training had diverged and the learner was taken back.
+  // Takes note of an update; `excess` is log(mean time of the batch / best known time). REQUIRES:
+  // it is called after every update. Returns true if the training had diverged and the learner was
+  // taken back.
   bool after_update(double excess, Learner& learner);
 
   // Returns the factor of the learning rates, which is halved by every return.

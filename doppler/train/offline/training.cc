@@ -112,12 +112,14 @@ double entropy_for(policy::Architecture architecture) {
   return architecture == policy::Architecture::kPlaceto ? 1e-3 : 0.0;
 }
 
-// As published: hidden 128, 6 rounds, 2000 episodes of imitation at 1e-3, then one episode an
-// update at 1e-4 to 1e-7, a fifth of choices at random to begin with, entropy 1e-2.
+// As published: hidden 128, 6 rounds, 2000 episodes of imitation at 1e-3, then 2000 in the
+// simulator, as the published code is configured, one an update at 1e-4 to 1e-7, a fifth of choices
+// at random to begin with, entropy 1e-2.
 TrainingPlan TrainingPlan::of_paper() {
   TrainingPlan plan{.architecture = policy::Architecture::kPublished,
                     .shape = {.width = 128, .rounds = 6, .prior = policy::Prior::kNone},
                     .imitation_episodes = 2000,
+                    .episodes = 2000,
                     .teacher = "critical-path-start"};
   plan.learner = {.recipe = Recipe::kPaper, .batch = 1, .entropy = 1e-2, .self_imitation = 0.0};
   plan.imitation_rates = Rates{1e-3, 1e-3};

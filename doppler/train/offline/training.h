@@ -32,8 +32,9 @@ struct Rates {
 // over many nodes, which a small step hardly moves.
 Rates rates_for(policy::Architecture architecture);
 // Returns the weight of the entropy for a model whose plan has none. Placeto needs a little, as in
-// its own training: its first updates can put every node on one device, after which all episodes
-// are the same and teach nothing. The entropy leads out of there.
+// its own training: its first updates can make it nearly sure of one device for every node. The
+// entropy leads out of there in most trainings, but not in all: once every episode of a batch is
+// the same, there is nothing to learn from.
 double entropy_for(policy::Architecture architecture);
 
 // Says what is trained and how.

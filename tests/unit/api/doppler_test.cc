@@ -52,6 +52,27 @@ TEST(Api, PlacesSimulatesAndRuns) {
   EXPECT_THROW(simulate(*problem, placed.placement, {.runs = 0}), ParameterError);
 }
 
+TEST(Api, ReadsListsOfProblems) {
+  const TemporaryFolder files;
+  const std::string list = files / "list.txt";
+  write_file(list, "# two\na.json 2xP100\n\n  b.json uniform:3 channel\n");
+  ProblemSource settings;
+  settings.options.links = cost::LinkMode::kFree;
+  settings.costs = "costs.json";
+  const std::vector<ProblemSource> sources = read_problem_list(list, settings);
+  ASSERT_EQ(sources.size(), 2u);
+  EXPECT_EQ(sources[0].graph + " on " + sources[0].devices, "a.json on 2xP100");
+  EXPECT_EQ(sources[0].options.links, cost::LinkMode::kFree);
+  EXPECT_EQ(sources[1].graph + " on " + sources[1].devices, "b.json on uniform:3");
+  EXPECT_EQ(sources[1].options.links, cost::LinkMode::kChannel);
+  EXPECT_EQ(sources[1].costs, "costs.json");
+  for (const char* const line : {"a.json", "a.json 2xP100 slow", "a.json 2xP100 free more"}) {
+    write_file(list, std::string("# one\n") + line + "\n");
+    EXPECT_THAT(test::error_of<InputError>([&] { read_problem_list(list); }),
+                HasSubstr("list.txt:2: a line has a graph, devices"));
+  }
+}
+
 TEST(Api, TrainsAllStagesAndPlacesWithThePolicy) {
   const TemporaryFolder files;
   const auto problem = small_problem();

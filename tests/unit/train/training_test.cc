@@ -73,6 +73,7 @@ TEST(Training, ThePapersPlanHasThePublishedNumbers) {
   EXPECT_EQ(plan.shape.rounds, 6u);
   EXPECT_EQ(plan.shape.prior, policy::Prior::kNone);
   EXPECT_EQ(plan.imitation_episodes, 2000u);
+  EXPECT_EQ(plan.episodes, 2000u);
   EXPECT_EQ(plan.teacher, "critical-path-start");
   EXPECT_EQ(plan.learner.recipe, Recipe::kPaper);
   EXPECT_EQ(plan.learner.batch, 1u);
