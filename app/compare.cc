@@ -48,15 +48,17 @@ std::vector<std::string> split_names(const std::string& text) {
   return names;
 }
 
-// Throws InfeasibleError where no method gave anything on any graph.
+// Throws if no method gave anything on any graph: InfeasibleError if one failed, RunError if none
+// came to its end.
 void require_a_result(const std::vector<render::Comparison>& comparisons) {
-  std::string failure = "interrupted before the first result";
+  std::string failure;
   for (const render::Comparison& comparison : comparisons) {
-    for (const analysis::Entry& entry : comparison.entries) {
+    for (const analysis::ComparisonEntry& entry : comparison.entries) {
       if (entry.result) return;
       failure = entry.failure;
     }
   }
+  if (failure.empty()) throw RunError("interrupted before the first result");
   throw InfeasibleError(failure);
 }
 

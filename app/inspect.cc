@@ -26,7 +26,7 @@ using api::SourcedPlacement;
 struct WhatIfRequest {
   api::ProblemSource problem;
   std::string placement;
-  analysis::Changes changes;
+  analysis::MachineChanges changes;
   std::map<std::string, double> slowed;  // channels, times their speed
   std::string method = "auto";
   place::RunSettings search;
@@ -55,7 +55,7 @@ void run(const WhatIfRequest& request) {
   std::vector<std::string> warnings;
   PlacementSource source(request.problem);
   const SourcedPlacement sourced = read_sourced(source, request.placement, warnings);
-  analysis::Changes changes = request.changes;
+  analysis::MachineChanges changes = request.changes;
   changes.slowed.assign(request.slowed.begin(), request.slowed.end());
   analysis::WhatIfSettings settings{.problem = {.constraints = sourced.demanded},
                                     .seed = request.search.seed,
@@ -122,7 +122,7 @@ void add_what_if(CommandLine& line) {
                  check_budgets(request->search);
                  run(*request);
                });
-  analysis::Changes& changes = request->changes;
+  analysis::MachineChanges& changes = request->changes;
   add_text(*what_if, "GRAPH", request->problem.graph, "Graph file").not_empty().required();
   add_text(*what_if, "PLACEMENT", request->placement, "Placement file").required();
   add_known_machine(*what_if, request->problem);

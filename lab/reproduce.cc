@@ -13,6 +13,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "doppler/base/parallel.h"
+#include "doppler/base/stop.h"
 #include "doppler/render/table.h"
 #include "lab/online_learning.h"
 #include "lab/results_folder.h"
@@ -179,11 +180,15 @@ std::vector<std::unique_ptr<Experiment>> chosen(const std::vector<std::string>& 
   return all;
 }
 
-class Runner {
+class CellScheduler {
  public:
-  Runner(const ReproduceSettings& settings, const ReproductionContext& context,
-         ResultsFolder& folder, std::vector<CellWork>& works)
-      : settings_(settings), lab_(context), folder_(folder), works_(works), began_(Clock::now()) {
+  CellScheduler(const ReproduceSettings& settings, const ReproductionContext& context,
+                ResultsFolder& folder, std::vector<CellWork>& works)
+      : settings_(settings),
+        context_(context),
+        folder_(folder),
+        works_(works),
+        began_(Clock::now()) {
     for (const CellWork& work : works_) {
       for (const Cell& cell : work.cells) {
         ++total_;
@@ -204,7 +209,7 @@ class Runner {
       }
       const int threads = work.experiment->alone() ? 1 : settings_.threads;
       parallel_for(missing.size(), threads, [&](std::size_t i) { run_cell(work, *missing[i]); });
-      if (lab_.stop().stop_requested()) return;
+      if (context_.stop().stop_requested()) return;
     }
   }
 
@@ -218,15 +223,15 @@ class Runner {
   }
 
   void run_cell(CellWork& work, const Cell& cell) {
-    if (lab_.stop().stop_requested()) return;
+    if (context_.stop().stop_requested()) return;
     say(work, cell);
     Outcome outcome;
     try {
-      outcome = work.experiment->run(lab_, cell);
+      outcome = work.experiment->run(context_, cell);
     } catch (const Error&) {
-      if (!lab_.stop().stop_requested()) throw;  // else it may be for want of time
+      if (!context_.stop().stop_requested()) throw;  // else it may be for want of time
     }
-    if (lab_.stop().stop_requested()) return;
+    if (context_.stop().stop_requested()) return;
     folder_.append(*work.experiment, work.columns, cell, outcome);
     const std::lock_guard lock(mutex_);
     work.results.add(cell, std::move(outcome));
@@ -238,7 +243,7 @@ class Runner {
   void say(const CellWork& work, const Cell& cell) {
     if (!settings_.progress) return;
     const std::lock_guard lock(mutex_);
-    const double seconds = std::chrono::duration<double>(Clock::now() - began_).count();
+    const double seconds = seconds_since(began_);
     // An estimate is not given too early, when it would be wild.
     const std::string left =
         weight_done_ > 0.0 && seconds > 5.0
@@ -249,7 +254,7 @@ class Runner {
   }
 
   const ReproduceSettings& settings_;
-  const ReproductionContext& lab_;
+  const ReproductionContext& context_;
   ResultsFolder& folder_;
   std::vector<CellWork>& works_;
   const Clock::time_point began_;
@@ -298,11 +303,11 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
     works.push_back(
         {std::move(experiment), std::move(columns), std::move(cells), std::move(results)});
   }
-  Runner runner(settings, context, folder, works);
-  report.before = runner.done();
-  runner.run();
-  report.done = runner.done();
-  report.total = runner.total();
+  CellScheduler scheduler(settings, context, folder, works);
+  report.before = scheduler.done();
+  scheduler.run();
+  report.done = scheduler.done();
+  report.total = scheduler.total();
   report.interrupted = context.stop().stop_requested();
 
   std::vector<PagePart> parts;
@@ -317,7 +322,7 @@ ReproduceReport reproduce(const ReproduceSettings& settings, const place::Regist
         {work.experiment.get(), std::move(section), work.results.size(), work.cells.size()});
   }
   write_file(report.page, page_of(context, parts, files_from(report.page, settings.folder)));
-  report.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  report.seconds = seconds_since(began);
   return report;
 }
 

@@ -53,7 +53,8 @@ struct ReproduceSettings {
   int threads = 1;             // number of cells at once; does not change untimed results
   OnlineLearning online = {};  // the learner of stage III; empty: its results are absent
   StopToken stop = {};         // ends it early; another call goes on from there
-  // Is called with lines on the progress, from any thread but never by two at once; may be empty.
+  // If set, this function is called with lines on the progress, from any thread but never by two at
+  // once.
   std::function<void(const std::string&)> progress = {};
 };
 

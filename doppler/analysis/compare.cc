@@ -26,18 +26,18 @@ std::vector<const place::Placer*> suitable_methods(const place::Registry& regist
   return methods;
 }
 
-std::vector<Entry> compare(const cost::Problem& problem,
-                           const std::vector<const place::Placer*>& methods,
-                           const CompareSettings& settings) {
+std::vector<ComparisonEntry> compare(const cost::Problem& problem,
+                                     const std::vector<const place::Placer*>& methods,
+                                     const CompareSettings& settings) {
   if (settings.seeds < 1) throw ParameterError("the number of seeds must be positive");
-  std::vector<Entry> entries;
+  std::vector<ComparisonEntry> entries;
   for (const place::Placer* method : methods) {
     for (int i = 0; i < settings.seeds; ++i) {
       if (settings.run.stop.stop_requested()) return entries;
       place::RunSettings run = settings.run;
       run.seed += static_cast<std::uint64_t>(i);
       if (settings.starting) settings.starting(method->name(), run.seed);
-      Entry entry{.method = std::string(method->name()), .seed = run.seed};
+      ComparisonEntry entry{.method = std::string(method->name()), .seed = run.seed};
       try {
         entry.result = place::run_method(problem, *method, run);
       } catch (const InfeasibleError& error) {

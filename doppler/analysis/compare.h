@@ -22,7 +22,7 @@ struct CompareSettings {
 };
 
 // Holds the outcome of one method with one seed: a result, or why there is none.
-struct Entry {
+struct ComparisonEntry {
   std::string method;
   std::uint64_t seed = 0;
   std::optional<place::Result> result = std::nullopt;
@@ -36,8 +36,8 @@ std::vector<const place::Placer*> suitable_methods(const place::Registry& regist
 
 // Returns the entries by method, then seed; fewer where it is stopped. A method that finds nothing
 // feasible has an entry that says so. Throws ParameterError where settings are out of range.
-std::vector<Entry> compare(const cost::Problem& problem,
-                           const std::vector<const place::Placer*>& methods,
-                           const CompareSettings& settings);
+std::vector<ComparisonEntry> compare(const cost::Problem& problem,
+                                     const std::vector<const place::Placer*>& methods,
+                                     const CompareSettings& settings);
 
 }  // namespace doppler::analysis

@@ -84,8 +84,8 @@ class WhatIf {
         settings_(settings),
         timeline_(sim::Simulator(*problem_).timeline(placement)) {}
 
-  std::vector<Change> all_of(const Changes& wanted) const {
-    Changes changes = wanted;
+  std::vector<Change> all_of(const MachineChanges& wanted) const {
+    MachineChanges changes = wanted;
     std::vector<Change> all;
     if (changes.empty()) {
       const DeviceId busiest = schedule::measure_metrics(*problem_, timeline_).busiest_device();
@@ -272,7 +272,7 @@ class WhatIf {
 }  // namespace
 
 std::vector<WhatIfCase> what_if(const std::shared_ptr<const cost::Problem>& problem,
-                                const schedule::Placement& placement, const Changes& changes,
+                                const schedule::Placement& placement, const MachineChanges& changes,
                                 const place::Placer& method, const WhatIfSettings& settings) {
   if (settings.budget_seconds.has_value() == settings.max_evaluations.has_value()) {
     throw ParameterError("give a budget in seconds or a number of evaluations");

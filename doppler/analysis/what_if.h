@@ -21,7 +21,7 @@ namespace doppler::analysis {
 
 // The changes to try, each by itself. Where none is named, one of each kind is tried: a copy of the
 // busiest device, the busiest channel at half its speed, the busiest device lost, half the memory.
-struct Changes {
+struct MachineChanges {
   std::vector<std::string> added = {};                      // devices of which one more is added
   std::vector<std::pair<std::string, double>> slowed = {};  // channels, with factors on their speed
   std::vector<std::string> lost = {};                       // devices to do without
@@ -58,7 +58,7 @@ struct WhatIfCase {
 // Returns one case for the machine as it is, then one for each change; fewer where it is stopped.
 // Throws ParameterError, with the closest names, for a device or channel that does not exist.
 std::vector<WhatIfCase> what_if(const std::shared_ptr<const cost::Problem>& problem,
-                                const schedule::Placement& placement, const Changes& changes,
+                                const schedule::Placement& placement, const MachineChanges& changes,
                                 const place::Placer& method, const WhatIfSettings& settings);
 
 }  // namespace doppler::analysis

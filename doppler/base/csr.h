@@ -25,7 +25,6 @@ class Csr {
   }
   // Returns the position of a row's first value in values().
   std::uint32_t offset(std::size_t row) const { return offsets_[row]; }
-  std::span<const std::uint32_t> offsets() const { return offsets_; }
   std::span<const T> values() const { return values_; }
 
   // Builds rows from pairs (row, value). for_each_pair(visit) is called twice and must call

@@ -24,7 +24,7 @@ double middle_mean(std::vector<double> values);
 // REQUIRES: there is a value.
 double trimmed_mean(std::vector<double> values);
 
-// REQUIRES: there is a value, and all are positive.
+// Returns the geometric mean: 0 if a value is 0. REQUIRES: there is a value, and none is negative.
 double geometric_mean(std::span<const double> values);
 
 // Returns the median distance from the median, scaled so that it is the standard deviation of

@@ -46,27 +46,27 @@ namespace {
 // apart.
 constexpr double kLeastRatioOfSizes = 2.0;
 
-// Sums over moves of products of 1 / seconds ("per"), bytes / seconds ("rate") and 1: a prediction
-// a + b x bytes has the relative error a x per + b x rate - 1.
+// Sums over samples of products of 1 / seconds ("per"), bytes / seconds ("rate") and 1: a
+// prediction a + b x bytes has the relative error a x per + b x rate - 1.
 struct Sums {
   double per = 0.0, rate = 0.0, per_per = 0.0, per_rate = 0.0, rate_rate = 0.0;
   double smallest = std::numeric_limits<double>::infinity(), largest = 0.0;  // bytes
 
-  explicit Sums(std::span<const Move> moves) {
-    for (const Move& move : moves) {
-      if (!(move.seconds > 0.0)) continue;  // a relative error needs a positive time
-      const double u = 1.0 / move.seconds, v = move.bytes / move.seconds;
+  explicit Sums(std::span<const TransferSample> samples) {
+    for (const TransferSample& sample : samples) {
+      if (!(sample.seconds > 0.0)) continue;  // a relative error needs a positive time
+      const double u = 1.0 / sample.seconds, v = sample.bytes / sample.seconds;
       per += u;
       rate += v;
       per_per += u * u;
       per_rate += u * v;
       rate_rate += v * v;
-      smallest = std::min(smallest, move.bytes);
-      largest = std::max(largest, move.bytes);
+      smallest = std::min(smallest, sample.bytes);
+      largest = std::max(largest, sample.bytes);
     }
   }
 
-  // Returns the sum of the squared relative errors minus the number of moves, which is constant.
+  // Returns the sum of the squared relative errors minus the number of samples, which is constant.
   double error(double a, double b) const {
     return a * a * per_per + 2.0 * a * b * per_rate + b * b * rate_rate -
            2.0 * (a * per + b * rate);
@@ -102,9 +102,9 @@ Link fit_one_size(const Link& nominal, const Sums& s) {
 
 }  // namespace
 
-Link fit_link(const Link& nominal, std::span<const Move> moves) {
-  const Sums sums(moves);
-  // No move took any time, or the figures overflow.
+Link fit_link(const Link& nominal, std::span<const TransferSample> samples) {
+  const Sums sums(samples);
+  // No transfer took any time, or the figures overflow.
   if (sums.per == 0.0 || !std::isfinite(sums.per_per + sums.rate_rate)) return nominal;
   const Link found = sums.largest == 0.0 ? Link{sums.per / sums.per_per, nominal.bandwidth}
                      : sums.largest >= kLeastRatioOfSizes * sums.smallest

@@ -53,18 +53,18 @@ struct Link {
 };
 
 // A transfer that was measured.
-struct Move {
+struct TransferSample {
   double bytes;
   double seconds;
 };
 
 // Returns the latency and bandwidth, neither negative, with the least sum of squared relative
-// errors over the moves. A move that took far longer than others of its size hardly counts, since
-// its relative error is at most 1. Moves whose sizes are all within a factor of two cannot tell
+// errors over the samples. One that took far longer than others of its size hardly counts, since
+// its relative error is at most 1. Samples whose sizes are all within a factor of two cannot tell
 // latency and bandwidth apart: then the latency of `nominal` is kept and the bandwidth fitted,
 // or, if that latency alone is longer than the measured times, both are scaled by one factor.
-// Returns `nominal` if no move took any time or the figures overflow.
-// REQUIRES: no move is negative; nominal.bandwidth > 0.
-Link fit_link(const Link& nominal, std::span<const Move> moves);
+// Returns `nominal` if no transfer took any time or the figures overflow.
+// REQUIRES: no sample has a negative number; nominal.bandwidth > 0.
+Link fit_link(const Link& nominal, std::span<const TransferSample> samples);
 
 }  // namespace doppler::cost

@@ -15,12 +15,12 @@
 namespace doppler::cost {
 
 std::optional<Link> MeasuredCosts::link(const Link& nominal) const {
-  std::vector<Move> moves;
+  std::vector<TransferSample> samples;
   for (const MeasuredTransfer& transfer : transfers) {
-    if (transfer.link == nominal) moves.push_back({transfer.bytes, transfer.seconds});
+    if (transfer.link == nominal) samples.push_back({transfer.bytes, transfer.seconds});
   }
-  if (moves.empty()) return std::nullopt;
-  return fit_link(nominal, moves);
+  if (samples.empty()) return std::nullopt;
+  return fit_link(nominal, samples);
 }
 
 Measured::Measured(const MeasuredCosts& costs, std::size_t node_count)

@@ -14,7 +14,8 @@
 
 namespace doppler::exec {
 
-// Immutable, so that all threads of an engine can share one.
+// Says where the threads of devices run and how long nodes and transfers take. Immutable, so that
+// all threads of an engine can share one.
 class Backend {
  public:
   virtual ~Backend() = default;

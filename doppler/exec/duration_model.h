@@ -26,7 +26,7 @@ struct MachineSkew {
   friend bool operator==(const MachineSkew&, const MachineSkew&) = default;
 };
 
-// Immutable.
+// The durations of a problem's nodes and transfers on a machine with a skew. Immutable.
 class DurationModel {
  public:
   // Throws ParameterError if the skew names a device that is not there or has a factor, a

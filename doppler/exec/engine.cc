@@ -41,8 +41,8 @@ class Finally {
 
 }  // namespace
 
-Session::Session(RemainingWork remaining, schedule::Placement given,
-                 std::shared_ptr<const Backend> on, DispatchQueue::Rules rules)
+LoadedPlacement::LoadedPlacement(RemainingWork remaining, schedule::Placement given,
+                                 std::shared_ptr<const Backend> on, DispatchQueue::Rules rules)
     : PreparedPlacement(std::move(remaining.problem), std::move(given), rules),
       backend(std::move(on)),
       nodes(std::move(remaining.nodes)),
@@ -91,16 +91,17 @@ void Engine::State::stop_threads() {
 }
 
 void Engine::State::load(const schedule::Placement& placement) {
-  auto session = std::make_unique<Session>(RemainingWork{problem_}, placement, backend_, rules());
+  auto loaded =
+      std::make_unique<LoadedPlacement>(RemainingWork{problem_}, placement, backend_, rules());
   const std::lock_guard lock(mutex_);
   refuse_if_broken();
   refuse_lost_devices(placement);
-  enter(std::move(session));
+  enter(std::move(loaded));
 }
 
 void Engine::State::set(const Values& values) {
   const std::lock_guard lock(mutex_);
-  DOPPLER_CHECK(session_ != nullptr);
+  DOPPLER_CHECK(loaded_ != nullptr);
   refuse_if_broken();
   complete_ = false;
   memory_.set(values);
@@ -108,13 +109,13 @@ void Engine::State::set(const Values& values) {
 
 schedule::Timeline Engine::State::run(std::uint64_t seed) {
   std::unique_lock lock(mutex_);
-  DOPPLER_CHECK(session_ != nullptr);
+  DOPPLER_CHECK(loaded_ != nullptr);
   refuse_if_broken();
   // Another device may be lost while a placement is looked for.
-  while (options_.replace && (stale_ || uses_lost_device(session_->placement))) {
+  while (options_.replace && (stale_ || uses_lost_device(loaded_->placement))) {
     replace_whole(lock);
   }
-  refuse_lost_devices(session_->placement);
+  refuse_lost_devices(loaded_->placement);
   complete_ = false;
   memory_.drop_results();
   memory_.require_inputs();
@@ -127,11 +128,11 @@ schedule::Timeline Engine::State::run(std::uint64_t seed) {
   seed_ = seed;
   timeline_ = {.mode = options_.mode,
                .choice = options_.choice,
-               .device = session_->placement.device,
-               .priority = session_->placement.priority,
+               .device = loaded_->placement.device,
+               .priority = loaded_->placement.priority,
                .nodes = std::vector<schedule::NodeRun>(problem_->node_count()),
                .transfers = {}};
-  timeline_.transfers.reserve(session_->transfer_plan.transfers().size());
+  timeline_.transfers.reserve(loaded_->transfer_plan.transfers().size());
   running_ = true;
   const Finally ending([this] { end_run(); });
   begin();
@@ -152,16 +153,16 @@ schedule::Timeline Engine::State::run(std::uint64_t seed) {
   return std::move(timeline_);
 }
 
-void Engine::State::enter(std::unique_ptr<Session> session, const Values& elsewhere) {
+void Engine::State::enter(std::unique_ptr<LoadedPlacement> loaded, const Values& elsewhere) {
   complete_ = false;
   try {
-    memory_.arrange(session->transfer_plan, session->tensors, elsewhere);
+    memory_.arrange(loaded->transfer_plan, loaded->tensors, elsewhere);
   } catch (...) {  // memory ran out: nothing is loaded any more
     memory_.forget();
-    session_.reset();
+    loaded_.reset();
     throw;
   }
-  session_ = std::move(session);
+  loaded_ = std::move(loaded);
   stale_ = false;
   // With free links several transfers bring one copy: one thread moves, so that the first fills it.
   devices_move_ = backend_->devices_have_cores() && problem_->links() == cost::LinkMode::kChannel;
@@ -169,11 +170,11 @@ void Engine::State::enter(std::unique_ptr<Session> session, const Values& elsewh
 
 void Engine::State::begin() {
   if (is_paced()) {
-    timed_.emplace(*session_->problem, session_->placement, session_->transfer_plan,
-                   session_->queue, static_cast<TimedRun::Host&>(*this), seed_);
-    transfers_.assign(session_->transfer_plan.transfers().size(), {});
+    timed_.emplace(*loaded_->problem, loaded_->placement, loaded_->transfer_plan, loaded_->queue,
+                   static_cast<TimedRun::Host&>(*this), seed_);
+    transfers_.assign(loaded_->transfer_plan.transfers().size(), {});
   } else {
-    session_->queue.begin(seed_);
+    loaded_->queue.begin(seed_);
   }
   origin_ = Clock::now();
   active_ = true;
@@ -195,7 +196,7 @@ void Engine::State::end_run() {
 
 void Engine::State::wait_for_end(std::unique_lock<std::mutex>& lock) {
   const auto over = [&] {
-    return (session_->queue.left() == 0 || loss_ || !failure_.empty()) && executing_ == 0;
+    return (loaded_->queue.left() == 0 || loss_ || !failure_.empty()) && executing_ == 0;
   };
   while (!over()) {
     if (!options_.watchdog_seconds) {

@@ -41,8 +41,9 @@ struct EngineOptions {
   Replace replace = {};
 };
 
-// A node does not end, so that its thread, and with it the engine, cannot be used any more. Such a
-// process should end without running destructors of static objects, which the thread may still use.
+// Thrown if a node does not end: its thread, and with it the engine, cannot be used any more. Such
+// a process should end without running destructors of static objects, which the thread may still
+// use.
 class HungError : public RunError {
  public:
   using RunError::RunError;

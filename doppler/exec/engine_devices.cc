@@ -36,7 +36,7 @@ void Engine::State::ring_all() {
 
 // Wakes whoever may go on after something ended. `self`, if valid, is about to look by itself.
 void Engine::State::pass_on(DeviceId self) {
-  DispatchQueue& queue = session_->queue;
+  DispatchQueue& queue = loaded_->queue;
   for (const CopyIndex copy : queue.released()) memory_.release(copy);
   queue.forget_released();
   for (const DeviceId device : queue.touched()) {
@@ -49,7 +49,7 @@ void Engine::State::pass_on(DeviceId self) {
 
 // Wakes another idle device to move what `self`, now busy, cannot, if devices move data.
 void Engine::State::wake_mover(DeviceId self) {
-  if (!devices_move_ || !session_->queue.may_start_transfer()) return;
+  if (!devices_move_ || !loaded_->queue.may_start_transfer()) return;
   for (std::size_t d = 0; d < devices_.size(); ++d) {
     if (!devices_[d].idle || lost_[d] || DeviceId::of(d) == self) continue;
     ring(DeviceId::of(d));
@@ -87,12 +87,12 @@ void Engine::State::work(DeviceId device) {
 
 // Returns false if there is nothing to do.
 bool Engine::State::start_something(DeviceId device, std::unique_lock<std::mutex>& lock) {
-  if (const NodeId node = session_->queue.start_node(device); node.valid()) {
+  if (const NodeId node = loaded_->queue.start_node(device); node.valid()) {
     run_node(node, device, lock);
     return true;
   }
   if (!devices_move_) return false;
-  const auto transfer = session_->queue.start_transfer();
+  const auto transfer = loaded_->queue.start_transfer();
   if (!transfer) return false;
   wake_mover(device);
   move(*transfer, device, lock);
@@ -100,7 +100,7 @@ bool Engine::State::start_something(DeviceId device, std::unique_lock<std::mutex
 }
 
 void Engine::State::run_node(NodeId node, DeviceId device, std::unique_lock<std::mutex>& lock) {
-  const NodeId whole = session_->whole(node);
+  const NodeId whole = loaded_->whole(node);
   wake_mover(device);
   find_operands(node, devices_[device.index()].operands);
   note_start(whole, device);
@@ -112,7 +112,7 @@ void Engine::State::run_node(NodeId node, DeviceId device, std::unique_lock<std:
   if (!error.empty()) return fail(error);
   if (active_ || (loss_ && !lost_[device.index()])) note_end(node);
   if (!active_) return ended_.notify_one();  // the run is over, or waits for what still runs
-  session_->queue.node_ended(node, timeline_.nodes[whole.index()].end);
+  loaded_->queue.node_ended(node, timeline_.nodes[whole.index()].end);
   pass_on(device);
 }
 
@@ -125,21 +125,21 @@ void Engine::State::note_start(NodeId whole, DeviceId device) {
 }
 
 void Engine::State::note_end(NodeId node) {
-  const std::size_t whole = session_->whole(node).index();
+  const std::size_t whole = loaded_->whole(node).index();
   timeline_.nodes[whole].end = now();
   timeline_.makespan = std::max(timeline_.makespan, timeline_.nodes[whole].end);
   ended_nodes_[whole] = 1;
-  for (const CopyIndex copy : session_->transfer_plan.results(node)) memory_.arrived(copy);
+  for (const CopyIndex copy : loaded_->transfer_plan.results(node)) memory_.arrived(copy);
 }
 
 void Engine::State::find_operands(NodeId node, Operands& operands) {
   if (!options_.computes) return;
   operands.inputs.clear();
   operands.outputs.clear();
-  for (const CopyIndex copy : session_->transfer_plan.operands(node)) {
+  for (const CopyIndex copy : loaded_->transfer_plan.operands(node)) {
     operands.inputs.push_back(memory_.data(copy));
   }
-  for (const CopyIndex copy : session_->transfer_plan.results(node)) {
+  for (const CopyIndex copy : loaded_->transfer_plan.results(node)) {
     memory_.provide(copy);
     operands.outputs.push_back(memory_.data(copy));
   }
@@ -180,7 +180,7 @@ bool Engine::State::is_finite(NodeId whole, const std::vector<float*>& outputs) 
 void Engine::State::move_data() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const auto transfer = active_ ? session_->queue.start_transfer() : std::nullopt;
+    const auto transfer = active_ ? loaded_->queue.start_transfer() : std::nullopt;
     if (transfer) {
       move(*transfer, {}, lock);
     } else {
@@ -190,20 +190,20 @@ void Engine::State::move_data() {
 }
 
 void Engine::State::move(TransferIndex index, DeviceId self, std::unique_lock<std::mutex>& lock) {
-  const Transfer& transfer = session_->transfer_plan.transfers()[index];
+  const Transfer& transfer = loaded_->transfer_plan.transfers()[index];
   const std::size_t at = record(transfer);
   copy_values(transfer, lock);
   if (!active_) return ended_.notify_one();
   note_transfer_end(transfer, at);
-  session_->queue.transfer_ended(index, timeline_.transfers[at].end);
+  loaded_->queue.transfer_ended(index, timeline_.transfers[at].end);
   pass_on(self);
 }
 
 // Notes the start of a transfer and returns its position in the timeline.
 std::size_t Engine::State::record(const Transfer& transfer) {
   timeline_.transfers.push_back(
-      {session_->whole(transfer.tensor),
-       transfer.consumer.valid() ? session_->whole(transfer.consumer) : NodeId(), transfer.from,
+      {loaded_->whole(transfer.tensor),
+       transfer.consumer.valid() ? loaded_->whole(transfer.consumer) : NodeId(), transfer.from,
        transfer.to, now(), 0.0});
   return timeline_.transfers.size() - 1;
 }

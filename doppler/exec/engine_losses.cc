@@ -31,7 +31,7 @@ void Engine::State::lose(DeviceId device) {
   if (std::exchange(lost_[device.index()], std::uint8_t{1})) return;
   if (!running_) {
     // A hung node may still use its memory.
-    if (!session_ || !broken_.empty()) return;
+    if (!loaded_ || !broken_.empty()) return;
     const std::size_t results = migrated_results_ ? 0 : memory_.results().size();
     memory_.lose(device);
     if (!migrated_results_ && memory_.results().size() < results) {
@@ -52,10 +52,10 @@ void Engine::State::restore(DeviceId device) {
   const std::lock_guard lock(mutex_);
   DOPPLER_CHECK(device.index() < lost_.size() && !running_);
   lost_[device.index()] = 0;
-  if (!session_) return;
+  if (!loaded_) return;
   // Its memory is empty: what it had comes from the backup or has to be set again.
   if (options_.replace) stale_ = true;
-  if (!options_.computes) memory_.arrange(session_->transfer_plan, session_->tensors);
+  if (!options_.computes) memory_.arrange(loaded_->transfer_plan, loaded_->tensors);
 }
 
 void Engine::State::require_a_device() const {
@@ -98,45 +98,45 @@ bool Engine::State::replace_remaining(std::unique_lock<std::mutex>& lock) {
   RemainingWork remaining =
       find_remaining_work(*problem_, ended_nodes_, {available, holders}, lost_);
   if (!remaining.problem) return false;
-  std::unique_ptr<Session> session;
+  std::unique_ptr<LoadedPlacement> loaded;
   {
     const Unlocked unlocked(lock);
-    session = make_session(std::move(remaining));
+    loaded = placed_anew(std::move(remaining));
   }
   if (loss_) return true;
-  for (std::size_t v = 0; v < session->nodes.size(); ++v) {
-    const std::size_t whole = session->nodes[v].index();
-    timeline_.device[whole] = session->placement.device[v];
-    timeline_.priority[whole] = session->placement.priority[v];
+  for (std::size_t v = 0; v < loaded->nodes.size(); ++v) {
+    const std::size_t whole = loaded->nodes[v].index();
+    timeline_.device[whole] = loaded->placement.device[v];
+    timeline_.priority[whole] = loaded->placement.priority[v];
     ended_nodes_[whole] = 0;
   }
-  enter(std::move(session), *migrated_results_);
+  enter(std::move(loaded), *migrated_results_);
   begin();
   return true;
 }
 
-// Places everything anew on the devices that are left and makes that the session.
+// Places everything anew on the devices that are left and loads that.
 void Engine::State::replace_whole(std::unique_lock<std::mutex>& lock) {
   require_a_device();
   const std::vector<std::uint8_t> none(problem_->node_count(), 0);
   const std::vector<std::uint8_t> nothing(problem_->tensor_count(), 0);
   const std::vector<DeviceId> nowhere(problem_->tensor_count());
   const RemainingWork all = find_remaining_work(*problem_, none, {nothing, nowhere}, lost_);
-  std::unique_ptr<Session> session;
+  std::unique_ptr<LoadedPlacement> loaded;
   {
     const Unlocked unlocked(lock);
-    session = std::make_unique<Session>(RemainingWork{problem_}, options_.replace(*all.problem),
-                                        backend_, rules());
+    loaded = std::make_unique<LoadedPlacement>(RemainingWork{problem_},
+                                               options_.replace(*all.problem), backend_, rules());
   }
-  enter(std::move(session));
+  enter(std::move(loaded));
 }
 
-std::unique_ptr<Session> Engine::State::make_session(RemainingWork remaining) const {
+std::unique_ptr<LoadedPlacement> Engine::State::placed_anew(RemainingWork remaining) const {
   schedule::Placement placement = options_.replace(*remaining.problem);
   std::shared_ptr<const Backend> backend =
       make_backend(options_.backend, *remaining.problem, options_.machine);
-  return std::make_unique<Session>(std::move(remaining), std::move(placement), std::move(backend),
-                                   rules());
+  return std::make_unique<LoadedPlacement>(std::move(remaining), std::move(placement),
+                                           std::move(backend), rules());
 }
 
 bool Engine::State::is_result(TensorId tensor) const {

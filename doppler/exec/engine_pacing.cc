@@ -45,7 +45,7 @@ void Engine::State::keep_time() {
       } catch (const std::bad_alloc&) {
         fail("not enough memory");
       }
-      if (session_->queue.left() == 0) ended_.notify_one();
+      if (loaded_->queue.left() == 0) ended_.notify_one();
     }
   }
 }
@@ -66,18 +66,18 @@ void Engine::State::abandon_nodes() {
 double Engine::State::node_starts(NodeId node, DeviceId device, double now) {
   DeviceState& state = devices_[device.index()];
   find_operands(node, state.operands);
-  const NodeId whole = session_->whole(node);
+  const NodeId whole = loaded_->whole(node);
   note_start(whole, device);
   note_lateness(now, timeline_.nodes[whole.index()].start);
   state.node = node;
   state.overdue = false;
   state.computing = options_.computes;
   if (state.computing) ring(device);
-  return session_->backend->durations()->node_time(node, device, seed_);
+  return loaded_->backend->durations()->node_time(node, device, seed_);
 }
 
 bool Engine::State::node_ends(NodeId node, double now) {
-  const DeviceId device = session_->placement.device[node.index()];
+  const DeviceId device = loaded_->placement.device[node.index()];
   DeviceState& state = devices_[device.index()];
   if (!state.running.valid() || state.node != node) return false;  // it was abandoned
   if (state.computing) {
@@ -115,7 +115,7 @@ void Engine::State::compute(DeviceId device) {
 }
 
 double Engine::State::transfer_starts(TransferIndex index, std::uint32_t others, double now) {
-  const Transfer& transfer = session_->transfer_plan.transfers()[index];
+  const Transfer& transfer = loaded_->transfer_plan.transfers()[index];
   transfers_[index].record = record(transfer);
   note_lateness(now, timeline_.transfers[transfers_[index].record].start);
   if (options_.computes) {
@@ -124,7 +124,7 @@ double Engine::State::transfer_starts(TransferIndex index, std::uint32_t others,
     ++executing_;
     links_.notify_one();
   }
-  return session_->backend->durations()->transfer_time(transfer, others, seed_);
+  return loaded_->backend->durations()->transfer_time(transfer, others, seed_);
 }
 
 bool Engine::State::transfer_ends(TransferIndex index, double now) {
@@ -135,7 +135,7 @@ bool Engine::State::transfer_ends(TransferIndex index, double now) {
     state.due = now;
     return false;
   }
-  note_transfer_end(session_->transfer_plan.transfers()[index], state.record);
+  note_transfer_end(loaded_->transfer_plan.transfers()[index], state.record);
   note_lateness(state.overdue ? state.due : now, timeline_.transfers[state.record].end);
   return true;
 }
@@ -149,7 +149,7 @@ void Engine::State::copy() {
     }
     const TransferIndex index = to_copy_.front();
     to_copy_.pop_front();
-    if (active_) copy_values(session_->transfer_plan.transfers()[index], lock);
+    if (active_) copy_values(loaded_->transfer_plan.transfers()[index], lock);
     --executing_;
     if (!active_) {
       ended_.notify_one();

@@ -30,11 +30,11 @@
 namespace doppler::exec {
 
 // A placement of the whole problem, or of what is left of it after a loss, that an engine runs.
-// "Whole" ids are those of the engine's problem; other ids are those of the session's.
-struct Session : PreparedPlacement {
+// "Whole" ids are those of the engine's problem; other ids are those of its own problem.
+struct LoadedPlacement : PreparedPlacement {
   // Throws what PreparedPlacement does. REQUIRES: work is left.
-  Session(RemainingWork remaining, schedule::Placement placement,
-          std::shared_ptr<const Backend> backend, DispatchQueue::Rules rules);
+  LoadedPlacement(RemainingWork remaining, schedule::Placement placement,
+                  std::shared_ptr<const Backend> backend, DispatchQueue::Rules rules);
 
   NodeId whole(NodeId node) const { return nodes.empty() ? node : nodes[node.index()]; }
   TensorId whole(TensorId tensor) const {
@@ -74,7 +74,7 @@ class Engine::State final : private TimedRun::Host {
     bool idle = false;             // the device's thread waits for its bell
     Operands operands = {};  // of the node that runs; the device's thread reads it without the lock
     // The following are used in paced runs only.
-    NodeId node = {};        // the node that runs, as the session knows it
+    NodeId node = {};        // the node that runs, as the loaded placement knows it
     bool computing = false;  // the node's kernel has not ended
     bool overdue = false;    // the node's duration has passed while the kernel runs
     double due = 0.0;        // when the node was to end, in the time of `timed_`
@@ -95,7 +95,7 @@ class Engine::State final : private TimedRun::Host {
   }
 
   // --- engine.cc: the life of a run ---
-  void enter(std::unique_ptr<Session> session, const Values& elsewhere = {});
+  void enter(std::unique_ptr<LoadedPlacement> loaded, const Values& elsewhere = {});
   void begin();
   void end_run();  // called however a run ends
   void wait_for_end(std::unique_lock<std::mutex>& lock);
@@ -114,7 +114,7 @@ class Engine::State final : private TimedRun::Host {
   void wait_for_bell(DeviceId device, std::unique_lock<std::mutex>& lock);
   void run_node(NodeId node, DeviceId device, std::unique_lock<std::mutex>& lock);
   void note_start(NodeId whole, DeviceId device);
-  void note_end(NodeId node);  // a node of the session whose results are there
+  void note_end(NodeId node);  // a node of the loaded placement whose results are there
   void find_operands(NodeId node, Operands& operands);
   std::string execute(NodeId whole, DeviceId device) const;
   bool is_finite(NodeId whole, const std::vector<float*>& outputs) const;
@@ -147,7 +147,7 @@ class Engine::State final : private TimedRun::Host {
   void refuse_lost_devices(const schedule::Placement& placement) const;
   bool replace_remaining(std::unique_lock<std::mutex>& lock);
   void replace_whole(std::unique_lock<std::mutex>& lock);
-  std::unique_ptr<Session> make_session(RemainingWork remaining) const;
+  std::unique_ptr<LoadedPlacement> placed_anew(RemainingWork remaining) const;
   bool is_result(TensorId tensor) const;
 
   const std::shared_ptr<const cost::Problem> problem_;
@@ -162,12 +162,12 @@ class Engine::State final : private TimedRun::Host {
   std::vector<DeviceState> devices_;
   std::vector<std::uint8_t> lost_;  // by device
   DeviceMemory memory_;
-  std::unique_ptr<Session> session_;  // the loaded placement, or that of the remaining work
-  bool stale_ = false;         // the session is of remaining work and cannot serve the next run
+  std::unique_ptr<LoadedPlacement> loaded_;  // null if no placement is loaded
+  bool stale_ = false;         // `loaded_` is of remaining work and cannot serve the next run
   bool devices_move_ = false;  // idle devices move data
   schedule::Timeline timeline_;
   Clock::time_point start_;   // when the run started
-  Clock::time_point origin_;  // when the session started, from which the times of `timed_` count
+  Clock::time_point origin_;  // when `loaded_` started, from which the times of `timed_` count
   std::uint64_t seed_ = 0;
   std::size_t executing_ = 0;  // nodes, and copies made without the lock, that have not ended
   bool running_ = false;       // a run is going on, though it may pause for a new placement
@@ -186,7 +186,7 @@ class Engine::State final : private TimedRun::Host {
 
   // The following are used in paced runs only.
   std::optional<TimedRun> timed_;
-  std::vector<TransferState> transfers_;  // by transfer of the session
+  std::vector<TransferState> transfers_;  // by transfer of the loaded placement
   std::deque<TransferIndex> to_copy_;
   double pacing_error_ = 0.0;  // seconds
 };

@@ -39,10 +39,10 @@ double quartile_distance(std::vector<double> values) {
 
 // Loses the devices that the first counted run is to lose, each at its time, unless the run ends
 // before. A thread of its own waits for these times.
-class Failures {
+class ScheduledLosses {
  public:
-  Failures(Engine& engine, const cost::Problem& problem, const ExecuteSettings& settings, int run,
-           double time_scale) {
+  ScheduledLosses(Engine& engine, const cost::Problem& problem, const ExecuteSettings& settings,
+                  int run, double time_scale) {
     if (run != settings.warmup || settings.losses.empty()) return;
     struct Due {
       double seconds;  // of wall clock
@@ -65,7 +65,7 @@ class Failures {
       }
     });
   }
-  ~Failures() { end(); }
+  ~ScheduledLosses() { end(); }
 
   // Ends the thread, so that nothing is lost any more, and returns what was lost.
   const std::vector<DeviceId>& end() {
@@ -89,10 +89,11 @@ class Failures {
 
 // The machine of execute(): a virtual one, or an engine that can lose devices and whose results are
 // compared.
-class Runs {
+class ExecutedMachine {
  public:
-  Runs(std::shared_ptr<const cost::Problem> problem, const schedule::Placement& placement,
-       const ExecuteSettings& settings, ExecuteResult& result)
+  ExecutedMachine(std::shared_ptr<const cost::Problem> problem,
+                  const schedule::Placement& placement, const ExecuteSettings& settings,
+                  ExecuteResult& result)
       : problem_(std::move(problem)), placement_(placement), settings_(settings) {
     if (settings.clock == EngineClock::kVirtual) {
       virtual_machine_.emplace(problem_, settings,
@@ -120,9 +121,9 @@ class Runs {
     if (virtual_machine_) return virtual_machine_->measure(placement_, run);
     schedule::Timeline timeline;
     {
-      Failures failures(*engine_, *problem_, settings_, number, result.time_scale);
+      ScheduledLosses losses(*engine_, *problem_, settings_, number, result.time_scale);
       timeline = engine_->run(mix64(settings_.seed ^ mix64(run)));
-      for (const DeviceId device : failures.end()) {
+      for (const DeviceId device : losses.end()) {
         for (const DeviceLoss& loss : settings_.losses) {
           if (problem_->topology().find_device(loss.device) == device) result.lost.push_back(loss);
         }
@@ -243,10 +244,7 @@ void check_execution(const cost::Problem& problem, const ExecuteSettings& settin
     throw ParameterError("nothing hangs or is lost on a virtual clock");
   }
   for (const DeviceLoss& loss : settings.losses) {
-    if (!problem.topology().find_device(loss.device)) {
-      throw ParameterError(
-          fmt::format("no device of {} is called '{}'", problem.topology().name(), loss.device));
-    }
+    check_device(problem, loss.device);
     if (!(loss.seconds >= 0.0)) throw ParameterError("a device is lost at a time from 0 on");
     const auto same = [&](const DeviceLoss& other) { return other.device == loss.device; };
     if (std::count_if(settings.losses.begin(), settings.losses.end(), same) > 1) {
@@ -268,7 +266,7 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
   check_execution(*problem, settings);
   const StopToken& stop = settings.stop;
   ExecuteResult result;
-  Runs runs(problem, placement, settings, result);
+  ExecutedMachine machine(problem, placement, settings, result);
   std::vector<double> makespans;
   result.placement = placement;
   std::optional<Profile> profile;
@@ -279,7 +277,7 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
       break;
     }
     if (stop.stop_requested() && i < 0) continue;  // one run that counts, without more before it
-    schedule::Timeline timeline = runs.run(i + settings.warmup, result);
+    schedule::Timeline timeline = machine.run(i + settings.warmup, result);
     if (i < 0) continue;
     ++result.runs;
     // A run that lost devices tells nothing of the others, which do without from the start.

@@ -103,6 +103,12 @@ class WallClockMachine final : public schedule::Measurer {
 
 }  // namespace
 
+void check_device(const cost::Problem& problem, const std::string& name) {
+  if (problem.topology().find_device(name)) return;
+  throw ParameterError(
+      fmt::format("no device of {} is called '{}'", problem.topology().name(), name));
+}
+
 void check_machine(const cost::Problem& problem, const MachineSettings& settings) {
   const bool emulated = is_emulated(settings);
   const bool virtual_clock = settings.clock == EngineClock::kVirtual;
@@ -117,10 +123,7 @@ void check_machine(const cost::Problem& problem, const MachineSettings& settings
     throw ParameterError("devices slow down later on a virtual clock only");
   }
   for (const LaterSlowdown& change : settings.later) {
-    if (!problem.topology().find_device(change.device)) {
-      throw ParameterError(
-          fmt::format("no device of {} is called '{}'", problem.topology().name(), change.device));
-    }
+    check_device(problem, change.device);
     if (!(change.factor > 0.0)) throw ParameterError("a factor of time is above 0");
   }
   // Both check what they are made of.

@@ -1,6 +1,7 @@
 // The machine that runs placements: this computer's cores, or an emulated machine on a wall clock
-// or a virtual one. MachineSettings describes it, make_machine() builds it, and everything that
-// measures placements (execute.h, analysis/fidelity.h, train/online/service.h) uses these.
+// or a virtual one. MachineSettings describes it, and make_machine() builds it for what measures
+// placements (analysis/fidelity.h, train/online/service.h). execute.h takes these settings too, but
+// sets its engine up itself, since that can do more, such as lose devices.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,8 @@ struct MachineSettings {
   std::uint64_t seed = 1;  // of the values of inputs and parameters, and of jitter
 };
 
+// Throws ParameterError if no device of the problem has this name.
+void check_device(const cost::Problem& problem, const std::string& name);
 // Throws ParameterError for settings that contradict one another, name devices that the problem
 // does not have, or have factors that are not above 0, and InputError if real cores cannot run one
 // of the nodes. The name of the backend is checked when the machine is made.
@@ -88,9 +91,7 @@ class VirtualMachine final : public schedule::Measurer {
   VirtualMachine(std::shared_ptr<const cost::Problem> problem, const MachineSettings& settings,
                  DispatchQueue::Rules rules = {});
 
-  // Changes how the machine differs from the problem's costs, from the next run on.
-  void change(const MachineSkew& skew) { skew_ = skew; }
-  // Throws what PreparedPlacement does, and ParameterError for a changed skew as DurationModel
+  // Throws what PreparedPlacement does, and ParameterError for a later slowdown as DurationModel
   // does.
   schedule::Timeline measure(const schedule::Placement& placement, std::uint64_t run) override;
 

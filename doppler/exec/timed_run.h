@@ -37,7 +37,7 @@ class TimedRun {
     // does, unless it was given up.
     virtual bool node_ends(NodeId node, double now) = 0;
     virtual bool transfer_ends(TransferIndex transfer, double now) = 0;
-    // Is called with copies that nothing reads any more.
+    // This function is called with copies that nothing reads any more.
     virtual void copies_released(std::span<const CopyIndex> copies) = 0;
   };
 

@@ -1,14 +1,11 @@
 #include "doppler/graph/serial_runner.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <string>
 
 #include "doppler/base/error.h"
-#include "doppler/base/names.h"
 #include "doppler/graph/builder.h"
 #include "doppler/kernel/kernel_call.h"
 
@@ -20,18 +17,6 @@ bool is_result(const Graph& graph, TensorId tensor) {
 }
 
 }  // namespace
-
-TensorId find_tensor(const Graph& graph, std::string_view name) {
-  std::vector<std::string> names;
-  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
-    if (graph.tensor_name(TensorId::of(t)) == name) return TensorId::of(t);
-  }
-  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
-    names.emplace_back(graph.tensor_name(TensorId::of(t)));
-  }
-  throw InputError(fmt::format("there is no tensor '{}'; closest: {}", name,
-                               fmt::join(closest(name, std::move(names)), ", ")));
-}
 
 template <class T>
 SerialRunner<T>::SerialRunner(const Graph& graph)

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -19,10 +18,6 @@ namespace doppler::graph {
 // The elements of some tensors, dense and row-major.
 template <class T>
 using TensorValues = std::unordered_map<TensorId, std::vector<T>>;
-
-// Returns the tensor of this name. Looks through all tensors. Throws InputError with the closest
-// names if there is none.
-TensorId find_tensor(const Graph& graph, std::string_view name);
 
 // A graph whose calls are bound to CPU kernels. Immutable, so several threads may run it at once.
 // Keeps a reference to the graph, which must outlive it.

@@ -35,7 +35,7 @@ struct PlaceRequest {
   // ignore it.
   StopToken stop = {};
   int threads = 1;
-  // Is called now and then, from the calling thread. May be empty.
+  // If set, this function is called now and then, from the calling thread.
   std::function<void(const Progress&)> progress = {};
 };
 

@@ -27,7 +27,7 @@ struct LogProbability {
 // an episode with a positive weight more likely.
 struct EpisodeWeights {
   double log_probability = 1.0;
-  double entropy = 0.0;  // only DualModel, PublishedModel and PlacetoModel use it
+  double entropy = 0.0;  // models that do not take it ignore it
   // Weights of the log probability of each step, in the order of the episode, that replace the one
   // above. Only for models whose episodes improve a placement (BatchRollout::first_devices()).
   std::span<const double> by_step = {};

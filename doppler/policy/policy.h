@@ -27,7 +27,7 @@ enum class Architecture : std::uint8_t {
   kPublished  // the two policies with the network of the paper
 };
 
-// Returns the names of all, in the order of the enumerators.
+// Returns the names of all architectures, in the order of the enumerators.
 std::vector<std::string_view> architecture_names();
 std::string_view architecture_name(Architecture architecture);
 // Throws ParameterError that lists the known names.

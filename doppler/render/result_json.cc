@@ -147,7 +147,7 @@ std::string compare_json(const std::vector<Comparison>& comparisons) {
   JsonWriter json;
   json.begin_object().key("results").begin_array();
   for (const Comparison& comparison : comparisons) {
-    for (const analysis::Entry& entry : comparison.entries) {
+    for (const analysis::ComparisonEntry& entry : comparison.entries) {
       json.begin_object();
       problem_json(json, *comparison.problem, comparison.origin);
       if (entry.result) {

@@ -86,9 +86,9 @@ struct MethodRow {
   }
 };
 
-std::vector<MethodRow> rows_of(const std::vector<analysis::Entry>& entries) {
+std::vector<MethodRow> rows_of(const std::vector<analysis::ComparisonEntry>& entries) {
   std::vector<MethodRow> rows;
-  for (const analysis::Entry& entry : entries) {
+  for (const analysis::ComparisonEntry& entry : entries) {
     if (rows.empty() || rows.back().method != entry.method) rows.push_back({entry.method, {}});
     if (entry.result) rows.back().results.push_back(&*entry.result);
   }
@@ -136,7 +136,7 @@ std::string place_text(const cost::Problem& problem, const place::Result& result
 }
 
 std::string compare_text(const cost::Problem& problem,
-                         const std::vector<analysis::Entry>& entries) {
+                         const std::vector<analysis::ComparisonEntry>& entries) {
   const std::vector<MethodRow> rows = rows_of(entries);
   double best = cost::kInfinity;
   std::size_t seeds = 1;
@@ -177,7 +177,7 @@ std::string compare_text(const cost::Problem& problem,
              [](const place::Result& r) { return static_cast<double>(r.evaluations); })))});
   }
   std::string text = table.render();
-  for (const analysis::Entry& entry : entries) {
+  for (const analysis::ComparisonEntry& entry : entries) {
     if (!entry.result) text += wrap(entry.method + ": ", entry.failure);
   }
   const MethodRow* first = nullptr;

@@ -30,13 +30,14 @@ std::string place_json(const cost::Problem& problem, const GraphOrigin& origin,
                        const place::Result& result, const analysis::Limits& limits);
 
 // Returns a table with one row per method, with medians over the seeds.
-std::string compare_text(const cost::Problem& problem, const std::vector<analysis::Entry>& entries);
+std::string compare_text(const cost::Problem& problem,
+                         const std::vector<analysis::ComparisonEntry>& entries);
 
 // Holds the results of several methods on one problem.
 struct Comparison {
   GraphOrigin origin;
   std::shared_ptr<const cost::Problem> problem;
-  std::vector<analysis::Entry> entries;
+  std::vector<analysis::ComparisonEntry> entries;
 };
 // Returns an object whose `results` lists every graph, method and seed.
 std::string compare_json(const std::vector<Comparison>& comparisons);

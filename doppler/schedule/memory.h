@@ -71,7 +71,7 @@ class MemoryMeter {
   std::vector<double> peak_, peak_time_;
   double excess_ = 0.0;
 
-  // Scratch of collect().
+  // Buffers of collect(), kept so that nothing is allocated.
   std::vector<std::uint32_t> transfer_offsets_, transfers_by_tensor_;
   std::vector<std::uint32_t> slot_of_;  // by device: where the current tensor's occupation is
   std::vector<std::uint8_t> holds_parameter_;  // by device

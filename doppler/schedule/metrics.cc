@@ -75,7 +75,7 @@ std::string_view objective_name(Objective objective) {
   return "nominal";
 }
 
-Distribution summarize(std::vector<double>& samples) {
+Distribution summarise(std::vector<double>& samples) {
   DOPPLER_CHECK(!samples.empty());
   std::sort(samples.begin(), samples.end());
   double sum = 0.0;

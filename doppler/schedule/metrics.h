@@ -59,7 +59,7 @@ enum class Objective : std::uint8_t { kNominal, kRobust, kAnyOrder };
 std::string_view objective_name(Objective objective);
 
 // Returns the mean and the 95th percentile. Reorders `samples`. REQUIRES: `samples` is not empty.
-Distribution summarize(std::vector<double>& samples);
+Distribution summarise(std::vector<double>& samples);
 
 // Writes {"mean": …, "p95": …, "runs": …} under the key `name`.
 void write_distribution(JsonWriter& json, std::string_view name, const Distribution& distribution);

@@ -290,6 +290,24 @@ PlacementFile read_placement_json(const std::string& file, std::string_view text
   return result;
 }
 
+Placement read_checked_placement(const std::string& file, std::string_view text,
+                                 const cost::Problem& problem, std::vector<std::string>& warnings,
+                                 bool same_graph) {
+  PlacementFile read = read_placement_json(file, text, problem, warnings);
+  const std::uint64_t hash = problem.graph().hash();
+  if (same_graph && read.origin.graph_hash.value_or(hash) != hash) {
+    throw InputError(
+        fmt::format("{}: the placement was made for another graph ({}): place this one first", file,
+                    read.origin.graph));
+  }
+  try {
+    check_placement(problem, read.placement);
+  } catch (const InfeasibleError& error) {
+    throw InfeasibleError(fmt::format("{}: {}", file, error.what()));
+  }
+  return std::move(read.placement);
+}
+
 PlacementOrigin read_placement_origin(const std::string& file, std::string_view text) {
   JsonReader reader(file, text);
   JsonFormatKeys format(kFormat, kVersion);

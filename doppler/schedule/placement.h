@@ -87,6 +87,14 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
 PlacementFile read_placement_json(const std::string& file, std::string_view text,
                                   const cost::Problem& problem, std::vector<std::string>& warnings);
 
+// Reads the placement of such a file and checks it. `same_graph`: a placement that was made for a
+// graph with another hash is refused, even if all names match. Throws as read_placement_json(), and
+// InputError for what is refused; InfeasibleError, with the file's name, if the placement breaks a
+// constraint.
+Placement read_checked_placement(const std::string& file, std::string_view text,
+                                 const cost::Problem& problem, std::vector<std::string>& warnings,
+                                 bool same_graph);
+
 // Reads only what the file was made for, which says with what problem the whole file is to be read.
 // Throws InputError where it is no placement file.
 PlacementOrigin read_placement_origin(const std::string& file, std::string_view text);

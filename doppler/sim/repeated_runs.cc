@@ -68,8 +68,8 @@ schedule::Figures measure_figures(const cost::Problem& problem,
           simulator.makespan(placement, {.choice = schedule::Choice::kRandom, .seed = run_seed});
     }
   });
-  figures.robust = schedule::summarize(robust);
-  figures.any_order = schedule::summarize(any_order);
+  figures.robust = schedule::summarise(robust);
+  figures.any_order = schedule::summarise(any_order);
 
   Simulator simulator(problem);
   const schedule::Timeline timeline = simulator.timeline(placement);

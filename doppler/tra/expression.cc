@@ -7,7 +7,6 @@
 #include <unordered_set>
 
 #include "doppler/base/error.h"
-#include "doppler/tra/program.h"
 
 namespace doppler::tra {
 
@@ -368,13 +367,6 @@ std::vector<Relation> in_order(std::span<const Relation> roots) {
     }
   }
   return order;
-}
-
-std::vector<Relation> Program::roots() const {
-  std::vector<Relation> result;
-  for (const NamedRelation& output : outputs) result.push_back(output.relation);
-  if (loss) result.push_back(*loss);
-  return result;
 }
 
 }  // namespace doppler::tra

@@ -14,7 +14,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -55,10 +54,6 @@ Lowered lower(std::span<const Root> roots, const kernel::Registry& kernels,
 // whole are not split.
 using Sharding =
     std::function<std::int64_t(const Expression& operation, const std::string& dimension)>;
-
-// Returns a sharding with the same number of parts for all dimensions of a name; others are not
-// split.
-Sharding shard_by_name(std::map<std::string, std::int64_t> parts);
 
 // Returns relations with the values of the roots, split. Inputs and parameters are stored as
 // `sharding` says for them. Every expression of the result has the name of the operation that it is

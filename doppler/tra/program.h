@@ -27,9 +27,6 @@ struct Program {
   std::map<std::string, Relation> values;  // the last value of each assigned name
   std::vector<NamedRelation> outputs;
   std::optional<Relation> loss;  // one number: no keys, no dimensions
-
-  // Returns the outputs, then the loss.
-  std::vector<Relation> roots() const;
 };
 
 // Returns the gradients of the loss with respect to each of `wrt`, which have the same types. They

@@ -144,13 +144,6 @@ class Sharder {
 
 }  // namespace
 
-Sharding shard_by_name(std::map<std::string, std::int64_t> parts) {
-  return [parts = std::move(parts)](const Expression&, const std::string& dimension) {
-    const auto found = parts.find(dimension);
-    return found == parts.end() ? std::int64_t{1} : found->second;
-  };
-}
-
 std::vector<Relation> shard(std::span<const Relation> roots, const Sharding& sharding) {
   Sharder sharder(sharding);
   std::size_t number = 0;

@@ -26,7 +26,7 @@ bool takes_no_time(const schedule::Timeline& timeline) {
          std::any_of(timeline.transfers.begin(), timeline.transfers.end(), none);
 }
 
-TEST(EngineCore, RunsLikeTheSimulator) {
+TEST(DispatchQueue, RunsLikeTheSimulator) {
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
@@ -52,7 +52,7 @@ TEST(EngineCore, RunsLikeTheSimulator) {
 // On the wall clock everything happens when the virtual clock says, as late as the engine itself
 // admits and no later: waking up late changes no order. Without that, a swap of two nodes would
 // show as a difference of whole node times.
-TEST(EngineCore, AWallClockKeepsTheOrderOfAVirtualOne) {
+TEST(DispatchQueue, AWallClockKeepsTheOrderOfAVirtualOne) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
@@ -76,7 +76,7 @@ TEST(EngineCore, AWallClockKeepsTheOrderOfAVirtualOne) {
   }
 }
 
-TEST(EngineCore, RandomRunsObeyTheRules) {
+TEST(DispatchQueue, RandomRunsObeyTheRules) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE(seed);
     const auto problem = test::random_problem(2 + seed % 40, seed);
@@ -91,7 +91,7 @@ TEST(EngineCore, RandomRunsObeyTheRules) {
 
 // Every device has just what the nominal run needs. In any order of execution and whatever things
 // take, runs come to their end and never need more.
-TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
+TEST(DispatchQueue, LittleMemoryDelaysRunsButNeverStopsThem) {
   int limited = 0, refused = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE(seed);
@@ -140,7 +140,7 @@ TEST(EngineCore, LittleMemoryDelaysRunsButNeverStopsThem) {
   EXPECT_LT(refused, 100);
 }
 
-TEST(EngineCore, SynchronousRunsAreThoseOfTheSimulator) {
+TEST(DispatchQueue, SynchronousRunsAreThoseOfTheSimulator) {
   int compared = 0;
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE(seed);

@@ -1,6 +1,7 @@
 #include "support/graphs.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
@@ -100,6 +101,14 @@ void add_given_tensors(graph::GraphBuilder& builder, const RandomGraphOptions& o
 }
 
 }  // namespace
+
+TensorId find_tensor(const graph::Graph& graph, std::string_view name) {
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    if (graph.tensor_name(TensorId::of(t)) == name) return TensorId::of(t);
+  }
+  ADD_FAILURE() << "there is no tensor '" << name << "'";
+  return {};
+}
 
 graph::Graph random_graph(const RandomGraphOptions& options, std::uint64_t seed) {
   Rng rng = Rng::stream(seed, 0x9a71);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,9 @@ schedule::Placement place(const cost::Problem& problem,
 schedule::Placement place(const cost::Problem& problem,
                           const std::vector<std::pair<std::string, std::string>>& assignment,
                           const std::vector<std::string>& order);
+
+// The tensor of this name; invalid, and a failed expectation, if there is none.
+TensorId find_tensor(const graph::Graph& graph, std::string_view name);
 
 // A random layered graph with integer-like or continuous costs, for property tests.
 struct RandomGraphOptions {

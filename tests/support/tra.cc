@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "doppler/tra/operations.h"
 #include "doppler/tra/program.h"
@@ -151,6 +152,20 @@ void expect_gradients(const Relation& loss, const std::vector<Relation>& wrt,
       }
     }
   }
+}
+
+std::vector<Relation> roots_of(const tra::Program& program) {
+  std::vector<Relation> roots;
+  for (const tra::NamedRelation& output : program.outputs) roots.push_back(output.relation);
+  if (program.loss) roots.push_back(*program.loss);
+  return roots;
+}
+
+tra::Sharding shard_by_name(std::map<std::string, std::int64_t> parts) {
+  return [parts = std::move(parts)](const tra::Expression&, const std::string& dimension) {
+    const auto found = parts.find(dimension);
+    return found == parts.end() ? std::int64_t{1} : found->second;
+  };
 }
 
 // The sharded roots have the values of the roots.

@@ -1,7 +1,9 @@
 // Relations with random values, for tests of the algebra.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,12 @@ std::vector<double> whole(const tra::RelationType& type, const tra::Blocks& bloc
 // in `wrt`; a failed expectation says where they differ.
 void expect_gradients(const tra::Relation& loss, const std::vector<tra::Relation>& wrt,
                       const std::map<std::string, tra::Blocks>& inputs, double tolerance = 1e-6);
+
+// The outputs of a program, then its loss.
+std::vector<tra::Relation> roots_of(const tra::Program& program);
+
+// A sharding with the same number of parts for all dimensions of a name; others are not split.
+tra::Sharding shard_by_name(std::map<std::string, std::int64_t> parts);
 
 // Sharded, the roots keep their values. Inputs have no keys.
 void expect_same_values(const std::vector<tra::Relation>& roots, const tra::Sharding& sharding,

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/base/stop.h"
 #include "doppler/device/presets.h"
 #include "doppler/device/spec.h"
 #include "doppler/exec/probe/probe_calls.h"
@@ -94,7 +95,7 @@ class Probe {
       }
     }
     result.topology = make_topology(result.points);
-    result.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    result.seconds = seconds_since(start);
     return result;
   }
 

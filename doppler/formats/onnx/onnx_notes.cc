@@ -12,7 +12,8 @@ namespace doppler::formats {
 
 namespace {
 
-// Returns the name of a dimension in the option --dim: its own, else one from its position.
+// Returns the name of a dimension in ImportOptions::dimensions: its own, else one from its
+// position.
 std::string name_of(const OnnxValueInfo& value, std::size_t i) {
   const std::string_view name = (*value.shape)[i].name;
   return name.empty() ? fmt::format("{}.{}", value.name, i) : std::string(name);

@@ -47,8 +47,8 @@ class OnnxNotes {
 
   static std::string full_name(const OnnxNode& node);
   static std::string table(const Counts& counts);
-  // Returns the size that is assumed for a dimension that is not bound; `name` is its name in the
-  // option --dim.
+  // Returns the size that is assumed for a dimension that is not bound; `name` is its name in
+  // ImportOptions::dimensions.
   std::int64_t open_size(const OnnxDimension& dimension, const std::string& name) const;
 
   const ImportOptions* options_;

@@ -12,6 +12,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/parallel.h"
 #include "doppler/base/rng.h"
+#include "doppler/base/stop.h"
 #include "doppler/place/feasible.h"
 #include "doppler/place/registry.h"
 #include "doppler/place/search/scorer.h"
@@ -271,8 +272,7 @@ AnnealingResult anneal(const Problem& problem, const PlaceRequest& request,
       if (chain->best().value < best.value) best = chain->best();
     }
     if (request.progress) {
-      const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-      request.progress({seconds.count(), evaluations, best.value, bound.value});
+      request.progress({seconds_since(began), evaluations, best.value, bound.value});
     }
     if (enough(evaluations)) return result(evaluations);
     // Half of the chains go on from the best of all, the others keep to their own.

@@ -10,10 +10,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <optional>
 
 #include "doppler/base/error.h"
+#include "doppler/base/stop.h"
 #include "doppler/place/cost_estimates.h"
 #include "doppler/place/feasible.h"
 #include "doppler/place/registry.h"
@@ -239,8 +239,7 @@ class AssignmentSearch {
     constexpr std::uint64_t kStepsBetween = 4096;
     if (!request_.progress || budget_.steps() < next_report_) return;
     next_report_ = budget_.steps() + kStepsBetween;
-    const std::chrono::duration<double> elapsed = StopToken::Clock::now() - begin_;
-    request_.progress({.seconds = elapsed.count(),
+    request_.progress({.seconds = seconds_since(begin_),
                        .evaluations = budget_.steps(),
                        .best = incumbent_.makespan(),
                        .bound = root_bound_});

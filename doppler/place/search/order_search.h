@@ -121,7 +121,7 @@ class OrderSearch {
   std::deque<std::vector<std::uint32_t>> choices_;  // by depth
   std::vector<std::uint32_t> options_;              // of the last advance(): nodes or jobs
   bool options_are_jobs_ = false;
-  // Scratch.
+  // Buffers of the search, kept so that nothing is allocated.
   std::vector<double> head_, priority_;
   std::vector<MachineJob> machine_;
   std::vector<std::uint32_t> startable_, wanted_;

@@ -34,7 +34,7 @@ template <class T>
 struct GdpPass {
   nn::Matrix<T> scores;  // by position in the order of nodes: a score of each device
 
-  // For add_gradients().
+  // The intermediate results that add_gradients() needs.
   struct Layer {
     nn::Matrix<T> rows;   // what came in
     nn::Matrix<T> scale;  // one row: what the graph makes of each column

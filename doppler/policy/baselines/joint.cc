@@ -173,11 +173,7 @@ double JointSampler<T>::learn(const Encoded<T>& encoded, const Episode& episode,
     for (std::size_t j = 0; j < width; ++j) d_share[j] -= before[j];
     place(encoded, chosen, device);
   }
-  for (std::size_t v = 0; v < episode.device.size(); ++v) {
-    const T* total = &d_shares_[episode.device[v].index() * width];
-    T* d_share = gradients.choice_share.row(static_cast<Eigen::Index>(v)).data();
-    for (std::size_t j = 0; j < width; ++j) d_share[j] += total[j];
-  }
+  gradients.add_shares(episode.device, d_shares_);
   return probability.log();
 }
 

@@ -46,7 +46,7 @@ class JointSampler {
   PartialPlacement partial_;
   std::vector<std::uint32_t> candidates_;
   std::vector<T> shares_, d_shares_;  // by device
-  // By candidate and device.
+  // These arrays have values for each candidate and device.
   std::vector<T> features_, hidden_, d_hidden_, scores_, chances_;
   std::vector<std::uint8_t> may_take_;
 };

@@ -285,11 +285,7 @@ LogProbability EpisodeSampler<T, Choices>::learn(const Encoded<T>& encoded, cons
     log_probability.plc += choices.plc;
     log_probability.entropy += choices.entropy;
   }
-  for (std::size_t v = 0; v < episode.device.size(); ++v) {
-    const T* total = &d_shares_[episode.device[v].index() * width];
-    T* d_share = gradients.choice_share.row(static_cast<Eigen::Index>(v)).data();
-    for (std::size_t j = 0; j < width; ++j) d_share[j] += total[j];
-  }
+  gradients.add_shares(episode.device, d_shares_);
   return log_probability;
 }
 

@@ -103,7 +103,7 @@ class EpisodeSampler {
   std::vector<T> shares_, d_shares_;  // by device
   std::vector<T> d_hidden_;           // by step and device
 
-  // Scratch of learn_node_choices().
+  // Buffers of learn_node_choices(), kept so that nothing is allocated.
   Candidates candidates_;
   std::vector<long double> entered_;  // by node: the running sum when it became a candidate
   std::vector<std::uint32_t> open_;   // the candidates, if their entropy counts

@@ -43,6 +43,17 @@ void EpisodeGradients<T>::add(const EpisodeGradients& other) {
   for (std::size_t i = 0; i < last.size(); ++i) last[i] += other.last[i];
 }
 
+template <class T>
+void EpisodeGradients<T>::add_shares(std::span<const DeviceId> device,
+                                     std::span<const T> by_device) {
+  const auto width = static_cast<std::size_t>(choice_share.cols());
+  for (std::size_t v = 0; v < device.size(); ++v) {
+    const T* of_device = &by_device[device[v].index() * width];
+    T* of_node = choice_share.row(static_cast<Eigen::Index>(v)).data();
+    for (std::size_t j = 0; j < width; ++j) of_node[j] += of_device[j];
+  }
+}
+
 Network::Network(NetworkShape shape, std::size_t extra_features)
     : shape_(shape),
       enter_(table_, "enter", kNodeFeatures + extra_features, shape.width),

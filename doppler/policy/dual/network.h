@@ -69,6 +69,8 @@ struct EpisodeGradients {
   // Sets all to zero.
   void clear(std::size_t nodes, std::size_t width);
   void add(const EpisodeGradients& other);
+  // Adds to each node's row of choice_share the row of its device in `by_device`.
+  void add_shares(std::span<const DeviceId> device, std::span<const T> by_device);
 };
 
 // A network has no state besides its shape, and parameters are the caller's: immutable and thread

@@ -115,13 +115,19 @@ PublishedGraph::PublishedGraph(const NodeFeatures& nodes, std::size_t rounds) {
     }
   });
 
-  const std::vector<float> columns[kPublishedFeatures] = {
-      scaled(nodes.compute()), scaled(nodes.traffic_in()), scaled(nodes.traffic_out()),
-      scaled(nodes.b_levels()), scaled(nodes.t_levels())};
+  std::vector<float> columns[kPublishedFeatures];
+  const auto column = [&](PublishedFeature feature) -> std::vector<float>& {
+    return columns[static_cast<std::size_t>(feature)];
+  };
+  column(PublishedFeature::kCompute) = scaled(nodes.compute());
+  column(PublishedFeature::kTrafficIn) = scaled(nodes.traffic_in());
+  column(PublishedFeature::kTrafficOut) = scaled(nodes.traffic_out());
+  column(PublishedFeature::kBLevel) = scaled(nodes.b_levels());
+  column(PublishedFeature::kTLevel) = scaled(nodes.t_levels());
   Numbering<std::vector<float>> numbering;
   for (std::size_t v = 0; v < count; ++v) {
     std::vector<float> row;
-    for (const std::vector<float>& column : columns) row.push_back(column[v]);
+    for (const std::vector<float>& values_of_nodes : columns) row.push_back(values_of_nodes[v]);
     class_of_.push_back(numbering.of(std::move(row)));
   }
   class_of_ = refined(std::move(class_of_), neighbours, rounds);

@@ -15,8 +15,8 @@
 
 namespace doppler::policy {
 
-// Each over the largest of the graph. Times are means over devices, levels are lengths of paths
-// that count compute and communication.
+// Lists the node features of the published network. Each is divided by the largest in the graph.
+// Times are means over devices, levels are lengths of paths that count compute and communication.
 enum class PublishedFeature : std::size_t {
   kCompute,     // compute time
   kTrafficIn,   // sum of the communication times of its inputs

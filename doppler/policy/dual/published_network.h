@@ -27,7 +27,7 @@ namespace doppler::policy {
 // Holds what the published network finds for a graph.
 template <class T>
 struct PublishedEncoded : Encoded<T> {
-  // For PublishedNetwork::add_gradients().
+  // The intermediate results that PublishedNetwork::add_gradients() needs.
   nn::Matrix<T> raw;                         // by class: features
   nn::Matrix<T> sel_mapped, plc_mapped;      // by class: linear maps of the features
   nn::GatedTrace<T> sel, plc;                // by class

@@ -78,7 +78,7 @@ class PartialPlacement {
   std::vector<DeviceId> unit_device_;     // by unit; invalid: not placed
   std::size_t placed_ = 0;
 
-  // By device, for the evaluated node.
+  // These arrays have values for each device, about the evaluated node.
   std::vector<float> start_, end_, start_behind_traffic_;
   std::vector<float> logs_;  // features that are logarithms, some for each device
   std::vector<float> features_;

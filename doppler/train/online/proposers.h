@@ -28,7 +28,7 @@ struct ProposalContext {
   StopToken stop = {};  // what is found after that is of no use
 };
 
-// Not thread safe.
+// Finds placements for a service to try. Keeps state: not thread safe.
 class Proposer {
  public:
   virtual ~Proposer() = default;

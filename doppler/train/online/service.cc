@@ -17,11 +17,11 @@ namespace doppler::train {
 namespace {
 
 // Between two looks of a learner that has nothing to do.
-constexpr std::chrono::milliseconds kRest(1);
+constexpr std::chrono::milliseconds kPause(1);
 
 // What learns takes only the time that nobody else wants: where it shares cores with the engine,
 // runs would be slow because of it, and placements be chosen by how well they get along with it.
-void stand_back() {
+void use_idle_priority() {
 #ifdef SCHED_IDLE
   const sched_param none{};
   pthread_setschedparam(pthread_self(), SCHED_IDLE, &none);  // it learns without, too
@@ -73,12 +73,12 @@ void serve(OnlineLearner& learner, schedule::Measurer& machine, const ServeSetti
   const StopToken until_over(&over);
   std::exception_ptr failure;
   std::thread worker([&] {
-    stand_back();
+    use_idle_priority();
     try {
       while (!over) {
         const Work work = learner.work(until_over);
         if (settings.idle) settings.idle();
-        if (work != Work::kDone) std::this_thread::sleep_for(kRest);
+        if (work != Work::kDone) std::this_thread::sleep_for(kPause);
       }
     } catch (...) {
       failure = std::current_exception();

@@ -25,16 +25,17 @@ struct ServeSettings {
   // runs, so that the same bits come out every time; that is for virtual clocks.
   bool beside = true;
   StopToken stop = {};
-  // Is called after every run, before the learner knows of it, by the thread that runs. May be
-  // empty.
+  // If set, this function is called after every run, before the learner knows of it, by the thread
+  // that runs.
   std::function<void(const ServedRun&)> served = {};
-  // Is called now and then, and in the end, by the thread that works: for checkpoints. May be
-  // empty.
+  // If set, this function is called now and then, and in the end, by the thread that works: for
+  // checkpoints.
   std::function<void()> idle = {};
 };
 
 // Serves until so many runs were reported or it is asked to stop. A candidate that fails is
-// reported to the learner as such; if the incumbent fails, its InfeasibleError is thrown.
+// reported to the learner as such; if the incumbent fails, its InfeasibleError or RunError is
+// thrown. Throws HungError if either hangs, since the machine can then run nothing more.
 void serve(OnlineLearner& learner, schedule::Measurer& machine, const ServeSettings& settings);
 
 }  // namespace doppler::train

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "doppler/base/stop.h"
 #include "doppler/place/feasible.h"
 #include "doppler/policy/features/node_features.h"
 #include "doppler/policy/policy.h"
@@ -32,12 +33,12 @@ constexpr double kFinetuneRate = 2e-3;
 class PolicyPlacer final : public place::Placer {
  public:
   PolicyPlacer(PolicySource source, PolicyPlacerSettings settings)
-      : source_(std::move(source)), settings_(settings) {}
+      : source_(std::move(source)),
+        settings_(settings),
+        summary_(fmt::format("the learned policies: the best of {} samples", settings.samples)) {}
 
   std::string_view name() const override { return "policy"; }
-  std::string_view summary() const override {
-    return "the learned policies: the best of 64 samples";
-  }
+  std::string_view summary() const override { return summary_; }
 
   place::PlaceResult place(const cost::Problem& problem,
                            const place::PlaceRequest& request) const override {
@@ -101,6 +102,7 @@ class PolicyPlacer final : public place::Placer {
 
   PolicySource source_;
   PolicyPlacerSettings settings_;
+  std::string summary_;
 };
 
 // The learning rate is the same all along, since a budget of time does not tell how far its end is:
@@ -149,8 +151,7 @@ class ScratchPlacer final : public place::Placer {
       learner.reinforce(task, mix64(request.seed ^ mix64(episodes)), rate);
       episodes += settings.batch;
       if (request.progress) {
-        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-        request.progress({seconds.count(), episodes * runs, task.best_time(), bound.value});
+        request.progress({seconds_since(began), episodes * runs, task.best_time(), bound.value});
       }
     }
     if (request.max_evaluations != 0 && !is_done() && has_room(1)) {

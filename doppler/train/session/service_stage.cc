@@ -61,20 +61,7 @@ std::string format_of(const std::string& file, std::string_view text) {
 // InfeasibleError if it breaks a constraint.
 schedule::Placement read_placement_of(const cost::Problem& problem, const std::string& file) {
   std::vector<std::string> differences;  // of devices, links and costs: a service may change those
-  schedule::PlacementFile read =
-      schedule::read_placement_json(file, read_file(file), problem, differences);
-  const std::uint64_t hash = problem.graph().hash();
-  if (read.origin.graph_hash.value_or(hash) != hash) {
-    throw InputError(
-        fmt::format("{}: the placement was made for another graph ({}): place this one first", file,
-                    read.origin.graph));
-  }
-  try {
-    schedule::check_placement(problem, read.placement);
-  } catch (const InfeasibleError& error) {
-    throw InfeasibleError(fmt::format("{}: {}", file, error.what()));
-  }
-  return std::move(read.placement);
+  return schedule::read_checked_placement(file, read_file(file), problem, differences, true);
 }
 
 schedule::Placement best_sample(const cost::Problem& problem, const policy::Policy& policy,
@@ -127,7 +114,7 @@ bool recalibrate(const SessionSettings& settings, const OnlineLearner& learner,
   plan.architecture = policy->architecture;
   plan.shape = policy->shape;
   plan.priorities = policy->priorities;
-  const place::Registry teachers = place::methods_with({});
+  const place::Registry teachers = place::classical_methods();
   // Each number of runs has a folder of its own, since later runs know other costs.
   const std::string path =
       fmt::format("{}/recalibrated-{}", settings.folder, learner.summary().runs);
@@ -283,12 +270,9 @@ ServiceStart read_service_start(const cost::Problem& problem, const SessionSetti
   std::error_code error;
   const bool is_folder = fs::is_directory(settings.start, error);
   const std::string served = settings.start + "/placement.json";
-  std::string file = settings.start;
-  if (is_folder) {
-    // A service that asked no policy has none.
-    const std::string trained = settings.start + "/policy.json";
-    file = path_exists(trained) ? trained : served;
-  }
+  std::string file = policy_file_of(settings.start);
+  // A service that asked no policy has none.
+  if (is_folder && !path_exists(file)) file = served;
   const std::string text = read_file(file);
   if (format_of(file, text) == kPlacementFormat) {
     return {read_placement_of(problem, file), *shipped_policy()};

@@ -65,8 +65,8 @@ class ServiceFolder {
   // Writes start.json.
   void write_start(const schedule::Placement& start, const TrainingProblem& problem,
                    std::uint64_t seed) const;
-  // Writes the placement in service, the policy, the rows so far, and last the state. REQUIRES: as
-  // OnlineLearner::state_json().
+  // Writes the placement in service, the policy, the rows so far, and last the state. REQUIRES: the
+  // call comes between report() and next(), on the thread that calls work().
   void save(const OnlineLearner& learner, const TrainingProblem& problem, std::uint64_t seed);
 
   // Returns the median times of the first and of the last runs of the placement in service: half of

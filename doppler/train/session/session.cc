@@ -202,7 +202,7 @@ OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings
   const std::string path = settings.folder + "/real";
   // After the other stages, stage III may not have begun when they were interrupted.
   const bool resume = settings.resume && (!has_offline_stage(settings) || RunFolder::exists(path));
-  const place::Registry teachers = place::methods_with({});
+  const place::Registry teachers = place::classical_methods();
   Training training(plan, {problem.problem}, teachers, start);
   OfflineRuns runs;
   runs.push_back(std::make_unique<OfflineRun>(
@@ -244,7 +244,7 @@ OfflineResult run_offline(const std::vector<TrainingProblem>& problems, SessionS
     start = std::move(policy.parameters);
   }
   // The shipped policy is no teacher: what replaces one that no longer fits is made here.
-  const place::Registry teachers = place::methods_with({});
+  const place::Registry teachers = place::classical_methods();
   const OfflineRuns runs = prepare_runs(problems, settings, start, teachers);
   const Clock::time_point begin = Clock::now();
   train_all(runs, settings, begin);
@@ -301,10 +301,13 @@ SessionResult run_session(const std::vector<TrainingProblem>& problems,
   return result;
 }
 
-policy::Policy read_start_policy(const std::string& path) {
+std::string policy_file_of(const std::string& path) {
   std::error_code error;
-  const std::string file =
-      std::filesystem::is_directory(path, error) ? path + "/policy.json" : path;
+  return std::filesystem::is_directory(path, error) ? path + "/policy.json" : path;
+}
+
+policy::Policy read_start_policy(const std::string& path) {
+  const std::string file = policy_file_of(path);
   return policy::read_policy_json(file, read_file(file));
 }
 

@@ -96,8 +96,8 @@ struct SessionSettings {
   ProblemNames names = {};
   // Ends the session early; it can then be resumed.
   StopToken stop = {};
-  // Is called after every update and every run; from several threads at once if there are several
-  // seeds. May be empty.
+  // If set, this function is called after every update and every run; from several threads at once
+  // if there are several seeds.
   std::function<void(const SessionProgress&)> progress = {};
 };
 
@@ -146,11 +146,15 @@ struct SessionResult {
 
 // Runs the stages in their order. Throws ParameterError for settings that do not go together and
 // for a folder that is not free (folder_taken() if it holds a training), InputError for files
-// that are missing, damaged or of another session, SystemError if the folder cannot be written, and
-// InfeasibleError if the placement in service does not run.
+// that are missing, damaged or of another session, SystemError if the folder cannot be written,
+// InfeasibleError or RunError if the placement in service does not run, and HungError if a node
+// hangs.
 SessionResult run_session(const std::vector<TrainingProblem>& problems,
                           const SessionSettings& settings);
 
+// Returns the policy file that a path names: its policy.json if it is the folder of a training, or
+// else the path itself.
+std::string policy_file_of(const std::string& path);
 // Reads the policy that a training begins with: a policy file, or the folder of a training. Throws
 // InputError if it is not there or is no policy.
 policy::Policy read_start_policy(const std::string& path);

@@ -23,7 +23,7 @@ class WhatIf : public ::testing::Test {
   place::Registry methods_ = place::methods_with({});
   WhatIfSettings settings_{.max_evaluations = 50};
 
-  std::vector<WhatIfCase> ask(const Changes& changes) {
+  std::vector<WhatIfCase> ask(const MachineChanges& changes) {
     return what_if(problem_, placement_, changes, methods_.find("heft"), settings_);
   }
 };

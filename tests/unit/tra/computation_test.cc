@@ -13,6 +13,7 @@
 #include "doppler/graph/graph_json.h"
 #include "doppler/tra/language/program_text.h"
 #include "doppler/tra/lowering.h"
+#include "support/graphs.h"
 #include "support/lowered.h"
 #include "support/programs.h"
 #include "support/tra.h"
@@ -35,7 +36,7 @@ struct Way {
 // itself), with one at a time, and as planned.
 std::vector<Way> ways(const Program& program) {
   std::vector<Way> result{{"unsplit", {.parts = Parts{}}}};
-  const std::vector<std::string> dimensions = test::working_dimensions(program.roots());
+  const std::vector<std::string> dimensions = test::working_dimensions(test::roots_of(program));
   using Counts = std::vector<std::int64_t>;
   for (const Counts& counts :
        {Counts{2}, Counts{3}, Counts{2, 3, 4}, Counts{5, 1, 2}, Counts{100}}) {
@@ -203,7 +204,7 @@ TEST_P(SavedGraph, GivesTheSameBits) {
     graph::TensorValues<float> given_to_loaded;
     for (const auto& [tensor, elements] : given) {
       const auto name = lowered.graph.tensor_name(tensor);
-      given_to_loaded.emplace(graph::find_tensor(loaded, name), elements);
+      given_to_loaded.emplace(test::find_tensor(loaded, name), elements);
     }
     const auto expected = result_bits(lowered.graph, given);
     EXPECT_GT(expected.size(), program.parameters.size());

@@ -23,7 +23,7 @@ using test::dense_input;
 // Something whose graph has calls of the kernel.
 struct KernelTrial {
   Relation result;
-  Sharding sharding = shard_by_name({});
+  Sharding sharding = test::shard_by_name({});
 };
 
 const Relation kLeftOperand = dense_input("a", {{"i", 5}, {"j", 4}});
@@ -48,7 +48,7 @@ std::int64_t split_inputs(const Expression& e, const std::string&) {
 
 // By kernel; functions and their derivatives are added by name.
 std::multimap<std::string, KernelTrial> trials() {
-  const Sharding in_parts = shard_by_name({{"i", 3}, {"j", 2}});
+  const Sharding in_parts = test::shard_by_name({{"i", 3}, {"j", 2}});
   const Relation x = dense_input("x", {{"s", 3}, {"h", 2}, {"d", 4}});
   const Relation whole = fill({KeySet(), {{"j", 4}}}, 0.7);
   std::multimap<std::string, KernelTrial> result = {

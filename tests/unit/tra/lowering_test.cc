@@ -54,7 +54,7 @@ TEST(Lowering, GraphsComputeWhatTheProgramSays) {
        {PartsByName{}, PartsByName{{"h", 3}}, PartsByName{{"s", 2}, {"t", 2}},
         PartsByName{{"s", 5}, {"t", 3}}, PartsByName{{"e", 4}, {"h", 2}},
         PartsByName{{"s", 2}, {"e", 3}, {"h", 2}, {"t", 5}}}) {
-    expect_lowered_values(roots, shard_by_name(parts), inputs);
+    expect_lowered_values(roots, test::shard_by_name(parts), inputs);
   }
   for (const std::int64_t devices : {2, 3, 8}) {
     expect_lowered_values(roots, Planner(roots, {.devices = devices}).best().sharding(), inputs);
@@ -65,8 +65,8 @@ TEST(Lowering, GraphsComputeWhatTheProgramSays) {
 TEST(Lowering, AProductBecomesShardsAndReductions) {
   const Relation x = dense_input("x", {{"i", 4}, {"k", 6}});
   const Relation w = dense_input("w", {{"k", 6}, {"j", 2}}, InputRole::kParameter);
-  const Lowered lowered =
-      lower_sharded({named(contract(x, w, {"i", "j"}), "y")}, shard_by_name({{"i", 2}, {"k", 2}}));
+  const Lowered lowered = lower_sharded({named(contract(x, w, {"i", "j"}), "y")},
+                                        test::shard_by_name({{"i", 2}, {"k", 2}}));
   const graph::Graph& graph = lowered.graph;
   EXPECT_EQ(graph.node_count(), 6u);
   EXPECT_THAT(graph.meta_op_names(), testing::ElementsAre("y"));
@@ -108,7 +108,7 @@ TEST(Lowering, EqualNodesAreMadeOnceAndUnusedOnesNever) {
   const Relation x = dense_input("x", {{"i", 4}});
   const Relation unused = apply("log", x);
   const Relation y = add(apply("exp", x), apply("exp", x));
-  const Lowered lowered = lower_sharded({y}, shard_by_name({{"i", 2}}));
+  const Lowered lowered = lower_sharded({y}, test::shard_by_name({{"i", 2}}));
   EXPECT_EQ(lowered.graph.node_count(), 4u);
 }
 
@@ -117,7 +117,8 @@ TEST(Lowering, NewValuesUpdateTheirParameters) {
   const Relation g = dense_input("g", {{"i", 4}});
   const Relation updated =
       join(w, g, binary("sgd_update", w->type.dimensions, g->type.dimensions, 0.5));
-  const std::vector<Relation> sharded = shard(std::vector{updated, w}, shard_by_name({{"i", 2}}));
+  const std::vector<Relation> sharded =
+      shard(std::vector{updated, w}, test::shard_by_name({{"i", 2}}));
   const Root root{sharded[0], "w.new", sharded[1]};
   const Lowered lowered = lower(std::span(&root, 1), kernel::default_kernels(), "test");
   ASSERT_EQ(lowered.roots[0].size(), 2u);

@@ -36,7 +36,7 @@ TEST_P(ProgramExample, HasTheRightGradientsAtSmallSizes) {
   const Program program = test::example_program(GetParam().name, GetParam().small);
   EXPECT_EQ(program.parameters.size(), GetParam().parameters);
   Rng rng(5);
-  auto inputs = test::random_inputs(program.roots(), rng, -1.0, 1.0);
+  auto inputs = test::random_inputs(test::roots_of(program), rng, -1.0, 1.0);
   if (inputs.contains("tokens")) {
     auto& tokens = inputs.at("tokens")[0];
     for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<double>(i % 3);
@@ -57,7 +57,7 @@ TEST_P(ProgramExample, IsTheSameWhenSplit) {
   for (const Dimension& dimension : program.dimensions) {
     parts[dimension.name] = 2 + static_cast<std::int64_t>(parts.size() % 2);
   }
-  const std::vector<Relation> sharded = shard(roots, shard_by_name(parts));
+  const std::vector<Relation> sharded = shard(roots, test::shard_by_name(parts));
   std::map<std::string, Blocks> split_inputs;
   for (const Relation& relation : in_order(sharded)) {
     if (relation->op != Operator::kInput) continue;

@@ -6,6 +6,7 @@
 #include "doppler/tra/language/program_text.h"
 #include "doppler/tra/language/syntax.h"
 #include "support/errors.h"
+#include "support/tra.h"
 
 namespace doppler::tra {
 namespace {
@@ -141,7 +142,7 @@ TEST(ProgramLimits, Names) {
   }
   text += "y = 1 + " + std::string(90, 'f') + "59(x)\noutput y\n";
   const Program program = parse_program("p.tp", text);
-  for (const Relation& relation : in_order(program.roots())) {
+  for (const Relation& relation : in_order(test::roots_of(program))) {
     EXPECT_LE(relation->name.size(), 400u);
   }
 }

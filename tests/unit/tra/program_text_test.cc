@@ -58,7 +58,7 @@ output h
   EXPECT_EQ(program.outputs.at(0).name, "h");
   EXPECT_EQ(program.outputs[0].relation.get(), program.values.at("h").get());
   EXPECT_EQ(program.loss->get(), program.values.at("loss").get());
-  EXPECT_EQ(program.roots().size(), 2u);
+  EXPECT_EQ(test::roots_of(program).size(), 2u);
 }
 
 TEST(ProgramText, SizesCanBeReplaced) {
@@ -224,7 +224,7 @@ output h, kept{last}
   EXPECT_EQ(program.outputs.at(1).name, "kept1");
   const Inputs inputs{{"x", {{1, 2}}}, {"w0", {{3, 4}}}, {"w1", {{5, 6}}}};
   // Layer 0: 3 8, then 5 10. Layer 1: 26 61, kept 52 122, then 28 63.
-  const std::vector<Blocks> values = interpret(program.roots(), inputs);
+  const std::vector<Blocks> values = interpret(test::roots_of(program), inputs);
   EXPECT_THAT(values[0][0], ElementsAre(28, 63));
   EXPECT_THAT(values[1][0], ElementsAre(52, 122));
   EXPECT_TRUE(program.values.contains("z1_1"));
@@ -245,7 +245,7 @@ loss = mean(-sum(target * log(softmax(p[batch, classes], classes)), classes))
 output alias
 )");
   std::vector<std::string> found;
-  for (const Relation& relation : in_order(program.roots())) {
+  for (const Relation& relation : in_order(test::roots_of(program))) {
     if (relation->op != Operator::kInput) found.push_back(relation->name);
   }
   EXPECT_THAT(found, ElementsAre("p.e.max", "p.e.sub", "p.e", "p.sum", "p",  //
@@ -272,7 +272,7 @@ output h
   EXPECT_EQ(type.keys, KeySet({{"i", 3}, {"j", 3}}, std::vector<Key>{{0, 1}, {1, 1}, {2, 0}}));
   EXPECT_EQ(names(type.dimensions), (std::vector<std::string>{"m", "n"}));
   const Inputs inputs{{"adjacency", {{2}, {3}, {5}}}, {"features", {{1, 2}, {10, 20}, {7, 7}}}};
-  const std::vector<Blocks> values = interpret(program.roots(), inputs);
+  const std::vector<Blocks> values = interpret(test::roots_of(program), inputs);
   // h(0) = 2 f(1), h(1) = 3 f(1), h(2) = 5 f(0)
   EXPECT_THAT(values[0], ElementsAre(ElementsAre(20, 40), ElementsAre(30, 60), ElementsAre(5, 10)));
   // 2 h(1) + 3 h(1) + 5 h(0) = 5 * (30 + 60) + 5 * (20 + 40)
@@ -291,7 +291,7 @@ z = aggregate(x<c, b>, c, b)
 output y, z
 )");
   const Inputs inputs{{"x", {{1, 1}, {2, 2}, {3, 3}, {4, 5}}}};
-  const std::vector<Blocks> values = interpret(program.roots(), inputs);
+  const std::vector<Blocks> values = interpret(test::roots_of(program), inputs);
   EXPECT_THAT(values[0], ElementsAre(ElementsAre(4, 4), ElementsAre(6, 7)));
   EXPECT_THAT(values[1], ElementsAre(ElementsAre(10, 11)));
 }
@@ -335,8 +335,8 @@ output p
   EXPECT_EQ(read.name, built.name);
   EXPECT_EQ(read.dimensions, built.dimensions);
   Rng rng(1);
-  const auto inputs = test::random_inputs(built.roots(), rng);
-  EXPECT_EQ(interpret(read.roots(), inputs), interpret(built.roots(), inputs));
+  const auto inputs = test::random_inputs(test::roots_of(built), rng);
+  EXPECT_EQ(interpret(test::roots_of(read), inputs), interpret(test::roots_of(built), inputs));
   test::expect_gradients(*read.loss, read.parameters, inputs);
 }
 

@@ -20,7 +20,8 @@ TEST_P(AttentionSharding, GivesTheSameForwardAndBackward) {
   std::vector<Relation> roots = gradients(loss, std::vector{a.wq, a.wk, a.wv, a.wo});
   roots.push_back(a.out);
   Rng rng(1);
-  test::expect_same_values(roots, shard_by_name(GetParam()), random_inputs(roots, rng, -1, 1));
+  test::expect_same_values(roots, test::shard_by_name(GetParam()),
+                           random_inputs(roots, rng, -1, 1));
 }
 
 using Parts = std::map<std::string, std::int64_t>;
@@ -41,7 +42,7 @@ TEST(Sharding, EmbeddingByRowsAndColumns) {
   inputs.at("index")[0] = {6, 0, 3, 3, 2};
   for (const Parts& parts :
        {Parts{{"v", 3}}, Parts{{"s", 2}, {"e", 3}}, Parts{{"v", 2}, {"s", 5}, {"e", 2}}}) {
-    test::expect_same_values(roots, shard_by_name(parts), inputs);
+    test::expect_same_values(roots, test::shard_by_name(parts), inputs);
   }
 }
 

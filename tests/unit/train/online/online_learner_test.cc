@@ -176,9 +176,9 @@ TEST(OnlineLearner, MovesWorkAwayFromADeviceThatSlowsDown) {
   const schedule::Placement before = *service.learner.incumbent();
   exec::MachineSkew slow{.jitter = 0.05};
   slow.device_factors["gpu1"] = 2.0;
-  machine.change(slow);
+  exec::VirtualMachine slow_machine(p, slow, 1);
   const std::uint64_t explored = service.learner.summary().explored;
-  service.run(machine, 500);
+  service.run(slow_machine, 500);
   EXPECT_LE(service.learner.summary().explored - explored, 51u);
   const auto work_on = [&](const schedule::Placement& placement) {
     double time = 0.0;
