@@ -4,18 +4,19 @@ function(doppler_optimise_little target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# doppler_module(NAME [OPTIMISE_LITTLE] [DEPENDS module…] [PRIVATE library…] [UNIT_BYTES n])
+# doppler_module(NAME [OPTIMISE_LITTLE] [SINGLE_SOURCES] [DEPENDS module…] [PRIVATE library…] [UNIT_BYTES n])
 #
-# One library target per folder doppler/NAME, alias doppler::NAME, holding every .cc file below it.
+# One library target per folder doppler/NAME, alias doppler::NAME, holding every .cc file below it. With
+# SINGLE_SOURCES each is compiled by itself, without precompiled headers, in every preset.
 # tools/check_layers.py holds the same dependency table and fails on an include that is not in it.
 function(doppler_module name)
-  cmake_parse_arguments(ARG "OPTIMISE_LITTLE" "UNIT_BYTES" "DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISE_LITTLE;SINGLE_SOURCES" "UNIT_BYTES" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cc")
   add_library(doppler_${name} STATIC ${sources})
   target_link_libraries(doppler_${name} PRIVATE $<BUILD_INTERFACE:doppler_flags> ${ARG_PRIVATE})
   if(name STREQUAL "base")
     doppler_unity(doppler_base PRECOMPILE ${DOPPLER_COMMON_HEADERS})
-  else()
+  elseif(NOT ARG_SINGLE_SOURCES)
     doppler_unity(doppler_${name} BYTES "${ARG_UNIT_BYTES}" REUSE doppler_base)
   endif()
   if(ARG_OPTIMISE_LITTLE)

@@ -37,11 +37,6 @@ endif()
 # multiplication with an addition. Nobody reads errno after a function of <cmath>, and setting it keeps
 # loops with square roots from being vectorised.
 target_compile_options(doppler_flags INTERFACE -ffp-contract=off -fno-math-errno)
-# GCC inlines less in a unit that it finds large (above 10,000 instructions), which a unit of many
-# sources always is: reading HLO took 19 % more instructions than when each source was a unit.
-if(DOPPLER_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  target_compile_options(doppler_flags INTERFACE "SHELL:--param large-unit-insns=200000")
-endif()
 if(DOPPLER_WERROR)
   target_compile_options(doppler_flags INTERFACE -Werror)
 endif()

@@ -28,6 +28,11 @@ function(doppler_unity target)
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${unit})
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # GCC inlines less in a unit that it finds large (above 10,000 instructions), which a unit of many
+  # sources always is: reading HLO took 19 % more instructions than when each source was a unit.
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(${target} PRIVATE "SHELL:--param large-unit-insns=200000")
+  endif()
   if(ARG_REUSE)
     target_precompile_headers(${target} REUSE_FROM ${ARG_REUSE})
   elseif(ARG_PRECOMPILE)

@@ -55,7 +55,7 @@ OUTSIDE = [
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 MODULE = re.compile(r"^\s*doppler_module\(\s*(\w+)([^)]*)\)")
-KEYWORDS = {"OPTIMISE_LITTLE", "DEPENDS", "PRIVATE", "UNIT_BYTES"}  # of doppler_module()
+KEYWORDS = {"OPTIMISE_LITTLE", "SINGLE_SOURCES", "DEPENDS", "PRIVATE", "UNIT_BYTES"}  # of doppler_module()
 
 
 def closure(layers):

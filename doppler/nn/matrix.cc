@@ -13,6 +13,8 @@ constexpr std::size_t kRowsTogether = 4;
 // either way.
 constexpr std::size_t kWideColumns = 2048;
 constexpr std::size_t kInnerTogether = 8;
+// Numbers of `right` that stay in a first cache of 32 KB beside as many of `left`.
+constexpr std::size_t kPartNumbers = 4096;
 
 // Adds to a block of Rows rows and Lanes lanes of the result, which stays in registers while the
 // inner index runs.
@@ -74,11 +76,11 @@ template <class T>
   }
 }
 
+// Adds to all rows what `inner` rows of `right` give, `together` of these at a time.
 template <class T>
-[[gnu::always_inline]] inline void add_all(std::size_t rows, std::size_t inner, std::size_t columns,
-                                           Strided<T> left, const T* right, T* out) {
-  const std::size_t together =
-      columns < kWideColumns ? std::max<std::size_t>(inner, 1) : kInnerTogether;
+[[gnu::always_inline]] inline void add_to_rows(std::size_t rows, std::size_t inner,
+                                               std::size_t columns, std::size_t together,
+                                               Strided<T> left, const T* right, T* out) {
   while (rows > 0) {
     const std::size_t some = std::min(rows, kRowsTogether);
     for (std::size_t k = 0; k < inner; k += together) {
@@ -88,6 +90,22 @@ template <class T>
     rows -= some;
     left.data += some * left.row_step;
     out += some * columns;
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void add_all(std::size_t rows, std::size_t inner, std::size_t columns,
+                                           Strided<T> left, const T* right, T* out) {
+  if (columns >= kWideColumns) {
+    return add_to_rows(rows, inner, columns, kInnerTogether, left, right, out);
+  }
+  // All rows use one part of `right` before the next, while it is in the nearest cache.
+  const std::size_t part_rows =
+      std::max(kPartNumbers / std::max<std::size_t>(columns, 1), kInnerTogether);
+  for (std::size_t k = 0; k < inner; k += part_rows) {
+    const std::size_t some = std::min(part_rows, inner - k);
+    const Strided<T> part{left.data + k * left.column_step, left.row_step, left.column_step};
+    add_to_rows(rows, some, columns, some, part, right + k * columns, out);
   }
 }
 
