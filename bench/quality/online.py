@@ -146,7 +146,7 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, help="CSV")
     parser.add_argument("--picture", type=pathlib.Path, help="SVG, of slowdown")
     parser.add_argument("arguments", nargs="*", help="NAME=VALUE for online_bench")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     if (options.bench is None) == (options.source is None):
         parser.error("say --bench or --from")
     if options.source:
