@@ -12,6 +12,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
+#include "doppler/base/text.h"
 
 namespace doppler::app {
 namespace {
@@ -39,7 +40,15 @@ std::string harmless(std::string_view text, bool keep_lines) {
 }
 
 void write_line(std::string_view kind, std::string_view message) {
-  std::string line(message);
+  // The names that a message quotes may be of any length.
+  constexpr std::size_t kMostBytes = 4000, kTail = 1000;
+  std::string line(message.substr(0, kMostBytes));
+  if (message.size() > kMostBytes) {
+    line.resize(kMostBytes - kTail);
+    line.resize(valid_utf8_prefix(line));
+    line += fmt::format(" … ({} bytes left out) … ", message.size() - kMostBytes);
+    line += message.substr(message.size() - kTail);
+  }
   std::replace(line.begin(), line.end(), '\n', ' ');
   write_quietly(fmt::format("dopp: {}: {}\n", kind, harmless(line, false)));
 }
@@ -51,11 +60,18 @@ constexpr std::size_t kLineWidth = 79;  // a narrower terminal wraps, a wider on
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler needs a lock-free flag");
 
-// Leaves the second signal, whichever of the two it is, to end the program.
+struct StoppingSignal {
+  int number;
+  std::atomic<bool> caught = false;  // false if it was ignored from the beginning
+};
+StoppingSignal stopping_signals[] = {{SIGINT}, {SIGTERM}, {SIGHUP}};
+
+// Leaves the second signal, whichever it is, to end the program.
 extern "C" void on_signal(int) {
   interrupted.store(true, std::memory_order_relaxed);
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
+  for (const StoppingSignal& signal : stopping_signals) {
+    if (signal.caught.load(std::memory_order_relaxed)) std::signal(signal.number, SIG_DFL);
+  }
 }
 
 void write_out(std::string_view text) {
@@ -67,11 +83,7 @@ void write_out(std::string_view text) {
 }  // namespace
 
 void print(std::string_view text) {
-  if (::isatty(STDOUT_FILENO) == 1) {
-    write_out(harmless(text, true));
-  } else {
-    write_out(text);
-  }
+  write_out(harmless(text, true));
 }
 
 void print_beside(std::string_view text) {
@@ -151,8 +163,13 @@ StopToken interrupts() {
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
+  for (StoppingSignal& signal : stopping_signals) {
+    struct sigaction before {};
+    sigaction(signal.number, nullptr, &before);
+    if (before.sa_handler == SIG_IGN) continue;
+    signal.caught.store(true, std::memory_order_relaxed);
+    sigaction(signal.number, &action, nullptr);
+  }
   return StopToken(&interrupted);
 }
 

@@ -13,7 +13,8 @@
 
 namespace doppler::app {
 
-// Writes to standard output. A reader that has gone away (a closed pipe) is not an error; anything
+// Writes text or JSON to standard output, with question marks for what a terminal would obey (JSON
+// has nothing of the kind). A reader that has gone away (a closed pipe) is not an error; anything
 // else that goes wrong throws SystemError.
 void print(std::string_view text);
 // Writes to standard error instead, for text that goes with a file on standard output.
@@ -59,8 +60,9 @@ class ProgressLine {
   std::thread drawer_;  // not started where standard error is no terminal
 };
 
-// Catches Ctrl-C (SIGINT) and SIGTERM from now on: the first of them asks the work to stop and keep
-// its best result, the second ends the program.
+// Catches Ctrl-C (SIGINT), SIGTERM and SIGHUP from now on: the first of them asks the work to stop
+// and keep its best result, the second ends the program. Those that were ignored when the program
+// started, as nohup does, stay ignored.
 StopToken interrupts();
 
 }  // namespace doppler::app

@@ -106,9 +106,19 @@ bool parse_line(std::string_view line, const Columns& columns, Cell& cell, Outco
   return true;
 }
 
+std::string require_no_file(std::string path) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_directory(path, error)) {
+    throw InputError(fmt::format("{} is a file; give a folder", path));
+  }
+  return path;
+}
+
 }  // namespace
 
-ResultsFolder::ResultsFolder(std::string path, const Identity& identity) : path_(std::move(path)) {
+ResultsFolder::ResultsFolder(std::string path, const Identity& identity)
+    : path_(require_no_file(std::move(path))), lock_(path_) {
+  remove_temporary_files(path_);
   const std::string settings = file("settings.json");
   const std::string wanted = identity_json(identity);
   std::error_code error;
@@ -121,16 +131,12 @@ ResultsFolder::ResultsFolder(std::string path, const Identity& identity) : path_
     }
     return;
   }
-  if (fs::exists(path_, error) && !fs::is_directory(path_, error)) {
-    throw InputError(fmt::format("{} is a file; give a folder", path_));
-  }
-  if (fs::exists(path_, error) && !fs::is_empty(path_, error)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, error)) {
+    if (entry.path().filename() == FolderLock::kFile) continue;
     throw InputError(
         fmt::format("{} holds files that are not of a reproduction; give another folder", path_));
   }
-  fs::create_directories(path_, error);
-  if (error) throw SystemError(fmt::format("cannot make folder {}: {}", path_, error.message()));
-  write_file(settings, wanted);
+  write_file_durably(settings, wanted);
 }
 
 std::string ResultsFolder::table_path(const Experiment& experiment) const {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "doppler/base/folder_lock.h"
 #include "lab/experiment.h"
 
 namespace doppler::lab {
@@ -23,8 +24,9 @@ struct Identity {
 // An open folder. append() may be called from several threads; nothing else.
 class ResultsFolder {
  public:
-  // Makes the folder if there is none. Throws InputError if it holds results of another identity or
-  // foreign files, and SystemError if it cannot be made.
+  // Makes the folder if there is none, and keeps other processes out of it. Throws InputError if it
+  // holds results of another identity or foreign files, and SystemError if it cannot be made or
+  // another process works in it.
   ResultsFolder(std::string path, const Identity& identity);
 
   const std::string& path() const { return path_; }
@@ -46,6 +48,7 @@ class ResultsFolder {
   std::string table_path(const Experiment& experiment) const;
 
   std::string path_;
+  FolderLock lock_;
   std::mutex mutex_;
 };
 

@@ -28,6 +28,15 @@ std::string find_beside(const std::string& path, const std::string& file) {
   return path;
 }
 
+// Throws InputError if the path that a placement file names leads to a pipe or a device: the file
+// may be hostile, and reading these could wait for ever.
+void refuse_pipe(const std::string& placement, const std::string& named) {
+  std::error_code error;
+  if (!fs::exists(named, error) || fs::is_regular_file(named, error)) return;
+  throw InputError(
+      fmt::format("{}: names {}, which is no regular file: name it yourself", placement, named));
+}
+
 // Returns whether these devices, of which an empty name means the placement's own, are those of the
 // placement, however they are written.
 bool is_machine_of(const schedule::PlacementOrigin& origin, const std::string& devices) {
@@ -104,6 +113,7 @@ ProblemSource PlacementSource::complete(const std::string& path,
       throw InputError(fmt::format("{}: names the graph {}, which is not there: name it yourself",
                                    path, source.graph));
     }
+    refuse_pipe(path, source.graph);
   }
   if (!source.options.links) source.options.links = origin.links;
   if (source.options.costs == cost::CostSource::kAutomatic && source.costs.empty()) {
@@ -115,7 +125,10 @@ ProblemSource PlacementSource::complete(const std::string& path,
   }
   load_as_placed(path, origin, source);
   if (constraints_ == FileConstraints::kHold) constrain_as_placed(path, origin, source, warnings);
-  if (source.devices.empty()) source.devices = find_beside(origin.devices, path);
+  if (source.devices.empty()) {
+    source.devices = find_beside(origin.devices, path);
+    refuse_pipe(path, source.devices);
+  }
   return source;
 }
 

@@ -41,15 +41,16 @@ class Inflater {
   z_stream stream_{};
 };
 
-std::string gunzip(const std::string& file, std::string_view bytes) {
+// Calls take(piece) with the unpacked bytes, piece by piece.
+template <class Take>
+void gunzip(const std::string& file, std::string_view bytes, const Take& take) {
   const std::size_t limit =
       std::min(kMaxUnpackedBytes, std::max(kAlwaysAllowed, bytes.size() * kMaxRatio));
   Inflater inflater;
   z_stream& stream = inflater.stream();
-  std::string out;
   std::vector<char> buffer(std::size_t{1} << 18);
   const char* next = bytes.data();
-  std::size_t left = bytes.size();
+  std::size_t left = bytes.size(), unpacked = 0;
   while (true) {
     if (stream.avail_in == 0 && left > 0) {
       const std::size_t piece = std::min<std::size_t>(left, std::numeric_limits<uInt>::max());
@@ -62,15 +63,18 @@ std::string gunzip(const std::string& file, std::string_view bytes) {
     stream.avail_out = static_cast<uInt>(buffer.size());
     const int code = inflate(&stream, Z_NO_FLUSH);
     const std::size_t produced = buffer.size() - stream.avail_out;
-    if (produced > limit - out.size()) {
-      throw InputError(fmt::format("{}: unpacks to more than {}", file,
-                                   format_bytes(static_cast<double>(limit))));
+    if (produced > limit - unpacked) {
+      throw InputError(
+          fmt::format("{}: unpacks to more than {}, which is the most that is read of {}", file,
+                      format_bytes(static_cast<double>(limit)),
+                      format_bytes(static_cast<double>(bytes.size()))));
     }
-    out.append(buffer.data(), produced);
+    unpacked += produced;
+    take(std::string_view(buffer.data(), produced));
     const std::size_t consumed = bytes.size() - left - stream.avail_in;
     if (code == Z_STREAM_END) {
       // Several gzip files in a row count as one. Anything else that follows is padding.
-      if (!is_gzip(bytes.substr(consumed))) return out;
+      if (!is_gzip(bytes.substr(consumed))) return;
       inflateReset(&stream);
     } else if (code == Z_BUF_ERROR ||
                (code == Z_OK && stream.avail_in == 0 && left == 0 && stream.avail_out != 0)) {
@@ -124,43 +128,104 @@ bool is_tar_header(std::string_view header) {
   return stated == sum;
 }
 
-std::vector<Unpacked> untar(const std::string& file, std::string_view bytes) {
-  std::vector<Unpacked> members;
-  std::string long_name;  // of a GNU entry that precedes its file
-  for (std::size_t at = 0; at + kBlock <= bytes.size();) {
-    const std::string_view header = bytes.substr(at, kBlock);
-    if (header.find_first_not_of('\0') == std::string_view::npos) break;
-    const auto size = number(header.substr(124, 12));
-    if (!is_tar_header(header) || !size) {
-      throw InputError(fmt::format("{}: damaged tar header at byte {}", file, at));
+// Takes the bytes of a tar archive piece by piece and keeps the files in it.
+class TarSplitter {
+ public:
+  explicit TarSplitter(std::string file) : file_(std::move(file)) {}
+
+  void take(std::string_view bytes) {
+    while (!bytes.empty() && !ended_) {
+      const std::size_t some = std::min<std::uint64_t>(wanted(), bytes.size());
+      const std::string_view piece = bytes.substr(0, some);
+      bytes.remove_prefix(some);
+      at_ += some;
+      if (content_left_ > 0) {
+        if (kept_ != nullptr) kept_->append(piece);
+        content_left_ -= some;
+        if (content_left_ == 0) end_entry();
+      } else if (padding_left_ > 0) {
+        padding_left_ -= some;
+      } else {
+        header_.append(piece);
+        if (header_.size() == kBlock) begin_entry();
+      }
     }
-    at += kBlock;
-    if (*size > bytes.size() - at) {
+    at_ += bytes.size();
+  }
+
+  // REQUIRES: all bytes were taken.
+  std::vector<Unpacked> files() {
+    if (content_left_ > 0) {
+      throw InputError(fmt::format("{}: the tar archive is cut off after {} bytes", file_, at_));
+    }
+    if (members_.empty()) {
       throw InputError(
-          fmt::format("{}: the tar archive is cut off after {} bytes", file, bytes.size()));
+          fmt::format("{}: no whole file in the archive, which may be cut off", file_));
     }
-    const std::string_view content = bytes.substr(at, *size);
+    return std::move(members_);
+  }
+
+ private:
+  // Longer names of files are of no use to anybody.
+  static constexpr std::size_t kLongestName = 1 << 16;
+
+  // Returns how many bytes of the same kind come next.
+  std::uint64_t wanted() const {
+    if (content_left_ > 0) return content_left_;
+    return padding_left_ > 0 ? padding_left_ : kBlock - header_.size();
+  }
+
+  void begin_entry() {
+    const std::string header = std::exchange(header_, {});
+    if (header.find_first_not_of('\0') == std::string::npos) {
+      ended_ = true;
+      return;
+    }
+    const std::uint64_t begin = at_ - kBlock;
+    const auto size = number(std::string_view(header).substr(124, 12));
+    if (!is_tar_header(header) || !size || *size > kMaxUnpackedBytes) {
+      throw InputError(fmt::format("{}: damaged tar header at byte {}", file_, begin));
+    }
+    content_left_ = *size;
+    padding_after_ = (kBlock - *size % kBlock) % kBlock;
+    kept_ = nullptr;
     const char type = header[156];
     if (type == 'L') {
-      long_name = std::string(content.substr(0, content.find('\0')));
+      if (*size > kLongestName) {
+        throw InputError(fmt::format("{}: the name at byte {} is too long", file_, begin));
+      }
+      long_name_.clear();
+      kept_ = &long_name_;
     } else if (type == '0' || type == '\0') {
-      std::string name = std::exchange(long_name, {});
-      if (name.empty()) {
-        const std::string_view prefix =
-            header.substr(257, 6) == std::string_view("ustar\0", 6) ? field(header, 345, 155) : "";
-        name = fmt::format("{}{}{}", prefix, prefix.empty() ? "" : "/", field(header, 0, 100));
+      if (members_.size() == kMaxMembers) {
+        throw InputError(fmt::format("{}: more than {} files in the archive", file_, kMaxMembers));
       }
-      if (members.size() == kMaxMembers) {
-        throw InputError(fmt::format("{}: more than {} files in the archive", file, kMaxMembers));
-      }
-      members.push_back({file + "/" + name, std::string(content)});
+      members_.push_back({file_ + "/" + name_of(header), {}});
+      kept_ = &members_.back().bytes;
+      kept_->reserve(std::min<std::uint64_t>(*size, kAlwaysAllowed));  // the size may be a lie
     }
-    at += (*size + kBlock - 1) / kBlock * kBlock;
+    if (content_left_ == 0) end_entry();
   }
-  if (members.empty())
-    throw InputError(fmt::format("{}: no whole file in the archive, which may be cut off", file));
-  return members;
-}
+
+  std::string name_of(std::string_view header) {
+    const std::string name = std::exchange(long_name_, {});  // of an entry before this one
+    if (!name.empty()) return name.substr(0, name.find('\0'));
+    const std::string_view prefix =
+        header.substr(257, 6) == std::string_view("ustar\0", 6) ? field(header, 345, 155) : "";
+    return fmt::format("{}{}{}", prefix, prefix.empty() ? "" : "/", field(header, 0, 100));
+  }
+
+  void end_entry() { padding_left_ = padding_after_; }
+
+  std::string file_;
+  std::vector<Unpacked> members_;
+  std::string header_;           // the part of one that was taken
+  std::string long_name_;        // of a GNU entry that precedes its file
+  std::string* kept_ = nullptr;  // where content goes; null if it is passed over
+  std::uint64_t content_left_ = 0, padding_after_ = 0, padding_left_ = 0;
+  std::uint64_t at_ = 0;
+  bool ended_ = false;
+};
 
 }  // namespace
 
@@ -169,10 +234,25 @@ bool is_packed(std::string_view bytes) {
 }
 
 std::vector<Unpacked> unpack(const std::string& file, std::string_view bytes) {
-  if (!is_gzip(bytes)) return untar(file, bytes);
-  std::string inside = gunzip(file, bytes);
-  if (is_tar_header(inside)) return untar(file, inside);
-  return {{file, std::move(inside)}};
+  if (!is_gzip(bytes)) {
+    TarSplitter tar(file);
+    tar.take(bytes);
+    return tar.files();
+  }
+  std::string plain;  // all that came before it is known whether it is a tar archive
+  bool known = false;
+  std::optional<TarSplitter> tar;
+  gunzip(file, bytes, [&](std::string_view piece) {
+    if (tar) return tar->take(piece);
+    plain.append(piece);
+    if (known || plain.size() < kBlock) return;
+    known = true;
+    if (!is_tar_header(plain)) return;
+    tar.emplace(file).take(plain);
+    plain = {};
+  });
+  if (tar) return tar->files();
+  return {{file, std::move(plain)}};
 }
 
 }  // namespace doppler

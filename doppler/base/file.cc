@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "doppler/base/error.h"
 
@@ -33,6 +37,126 @@ class Descriptor {
   int fd_;
 };
 
+[[noreturn]] void refuse_writing(const std::string& path, const char* reason) {
+  throw SystemError(fmt::format("{}: cannot write: {}", path, reason));
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// Where the content of a file goes.
+struct Target {
+  std::string path;       // behind all links
+  bool in_place = false;  // is written to and not replaced
+  bool exists = false;
+  struct stat info = {};  // if it exists
+};
+
+// Returns whether the path leads to what the kernel makes up, in which nothing can be replaced. The
+// links of /proc/self/fd, to which /dev/stdout leads, do not even name what they lead to.
+bool is_of_kernel(const std::string& path) {
+  return path.starts_with("/proc/") ||
+         (path.starts_with("/dev/") && !path.starts_with("/dev/shm/"));  // shm holds plain files
+}
+
+// Follows links. Throws SystemError for a folder, for a file that is read-only, and for links that
+// go round in circles.
+Target find_target(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as many as Linux follows
+  Target target{.path = path};
+  target.exists = ::stat(path.c_str(), &target.info) == 0;
+  if (!target.exists && errno == ELOOP) refuse_writing(path, std::strerror(errno));
+  if (target.exists && S_ISDIR(target.info.st_mode)) refuse_writing(path, "is a directory");
+  target.in_place = (target.exists && !S_ISREG(target.info.st_mode)) || is_of_kernel(path);
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && !target.in_place; ++i) {
+    const std::filesystem::path link = std::filesystem::read_symlink(target.path, error);
+    if (error) break;  // is no link
+    target.path = (std::filesystem::path(target.path).parent_path() / link).string();
+    target.in_place = is_of_kernel(target.path);
+  }
+  if (target.in_place) {
+    target.path = path;
+  } else if (target.exists) {
+    // Whoever may do everything is refused, too: a file was made read-only for a reason.
+    if ((target.info.st_mode & 0222) == 0) refuse_writing(path, "is read-only");
+    if (::access(target.path.c_str(), W_OK) != 0) refuse_writing(path, std::strerror(errno));
+  }
+  return target;
+}
+
+constexpr std::string_view kTemporaryPrefix = ".dopp-", kTemporarySuffix = ".tmp";
+constexpr std::size_t kTemporaryDigits = 16;
+
+// Makes a file that was not there before, whose name nobody can foresee, and sets `name`. Returns a
+// negative descriptor on failure; errno then says why.
+int make_temporary(const std::string& folder, mode_t mode, std::string& name) {
+  constexpr int kAttempts = 16;  // an equal name has a chance of one in 2^64
+  for (int i = 0; i < kAttempts; ++i) {
+    std::uint64_t random = 0;
+    if (::getrandom(&random, sizeof random, 0) != sizeof random) return -1;
+    name = fmt::format("{}/{}{:0{}x}{}", folder, kTemporaryPrefix, random, kTemporaryDigits,
+                       kTemporarySuffix);
+    const int file =
+        ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (file < 0 && errno == EEXIST) continue;
+    if (file >= 0) ::flock(file, LOCK_EX | LOCK_NB);  // for remove_temporary_files()
+    return file;
+  }
+  return -1;
+}
+
+bool is_temporary(std::string_view name) {
+  if (name.size() != kTemporaryPrefix.size() + kTemporaryDigits + kTemporarySuffix.size() ||
+      !name.starts_with(kTemporaryPrefix) || !name.ends_with(kTemporarySuffix)) {
+    return false;
+  }
+  return name.substr(kTemporaryPrefix.size(), kTemporaryDigits)
+             .find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+enum class Durability : std::uint8_t { kAsTheSystemLikes, kOnDisk };
+
+void write_in_place(const std::string& path, std::string_view content) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (file.get() < 0 || !write_all(file.get(), content) || file.close_now() != 0) {
+    refuse_writing(path, std::strerror(errno));
+  }
+}
+
+void write_whole(const std::string& path, std::string_view content, Durability durability) {
+  const Target target = find_target(path);
+  if (target.in_place) return write_in_place(path, content);
+  const std::string folder = folder_of(target.path);
+  std::string temporary;
+  // A secret that is replaced is not readable by others for a moment.
+  Descriptor file(make_temporary(folder, target.exists ? 0600 : 0666, temporary));
+  if (file.get() < 0) refuse_writing(path, std::strerror(errno));
+  const auto fail = [&](const char* what) {
+    const std::string reason = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    throw SystemError(fmt::format("{}: cannot {}: {}", path, what, reason));
+  };
+  if (!write_all(file.get(), content)) fail("write");
+  if (target.exists) {
+    if (::fchmod(file.get(), target.info.st_mode & 0777) != 0) fail("set the mode of");
+    // Only root may give files away. A file of others is otherwise replaced by one's own.
+    [[maybe_unused]] const int given = ::fchown(file.get(), target.info.st_uid, target.info.st_gid);
+  }
+  const bool on_disk = durability == Durability::kOnDisk;
+  if (on_disk && ::fsync(file.get()) != 0) fail("write");
+  if (file.close_now() != 0) fail("write");
+  if (::rename(temporary.c_str(), target.path.c_str()) != 0) fail("rename to it");
+  if (!on_disk) return;
+  const Descriptor entry(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems cannot do this with a folder, and say EINVAL.
+  if (entry.get() >= 0 && ::fsync(entry.get()) != 0 && errno != EINVAL) {
+    refuse_writing(path, std::strerror(errno));
+  }
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path) {
@@ -41,7 +165,7 @@ std::string read_file(const std::string& path) {
     throw InputError(fmt::format("{}: a file's name cannot go on behind a zero byte",
                                  std::string(path.c_str())));
   }
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
   struct stat info {};
   if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {
     throw InputError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
@@ -49,9 +173,12 @@ std::string read_file(const std::string& path) {
   if (S_ISDIR(info.st_mode)) throw InputError(fmt::format("{}: is a directory, not a file", path));
   std::string content;
   constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-  // Files without a size, such as a pipe or /dev/zero, may have no end.
-  constexpr std::size_t kMostStreamed = std::size_t{1} << 30;
   std::size_t used = 0;
+  const auto refuse_size = [&] {
+    throw InputError(
+        fmt::format("{}: has more than {} GiB, the most that is read", path, kMostReadBytes >> 30));
+  };
+  if (info.st_size > 0 && static_cast<std::uint64_t>(info.st_size) > kMostReadBytes) refuse_size();
   content.resize(info.st_size > 0 ? static_cast<std::size_t>(info.st_size) + 1 : kChunkBytes);
   for (;;) {
     if (used == content.size()) content.resize(content.size() + content.size() / 2 + kChunkBytes);
@@ -62,32 +189,32 @@ std::string read_file(const std::string& path) {
     }
     if (got == 0) break;
     used += static_cast<std::size_t>(got);
-    if (!S_ISREG(info.st_mode) && used > kMostStreamed) {
-      throw InputError(fmt::format("{}: is no regular file, and gives more than 1 GiB", path));
-    }
+    // Files without a size, such as a pipe or /dev/zero, may have no end.
+    if (used > kMostReadBytes) refuse_size();
   }
   content.resize(used);
   return content;
 }
 
 void write_file(const std::string& path, std::string_view content) {
-  // A device such as /dev/null or a pipe is written to and not replaced.
-  struct stat info {};
-  const bool in_place = ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
-  if (in_place && S_ISDIR(info.st_mode)) {
-    throw SystemError(fmt::format("{}: cannot write: is a directory", path));
+  write_whole(path, content, Durability::kAsTheSystemLikes);
+}
+
+void write_file_durably(const std::string& path, std::string_view content) {
+  write_whole(path, content, Durability::kOnDisk);
+}
+
+void remove_temporary_files(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::directory_iterator entry(folder, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    const std::filesystem::path path = entry->path();
+    entry.increment(error);
+    if (!is_temporary(path.filename().string())) continue;
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    // Whoever writes the file holds its lock, which dies with the process.
+    if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
   }
-  const std::string temporary = in_place ? path : fmt::format("{}.{}.tmp", path, ::getpid());
-  const auto fail = [&](const char* what) {
-    const std::string reason = std::strerror(errno);
-    if (!in_place) ::unlink(temporary.c_str());
-    throw SystemError(fmt::format("{}: cannot {}: {}", path, what, reason));
-  };
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-  if (file.get() < 0) fail("write");
-  if (!write_all(file.get(), content)) fail("write");
-  if (file.close_now() != 0) fail("write");
-  if (!in_place && ::rename(temporary.c_str(), path.c_str()) != 0) fail("rename to it");
 }
 
 bool write_all(int descriptor, std::string_view content) {
@@ -103,20 +230,11 @@ bool write_all(int descriptor, std::string_view content) {
 }
 
 void check_writable(const std::string& path) {
-  const auto fail = [&](const char* reason) {
-    throw SystemError(fmt::format("{}: cannot write: {}", path, reason));
-  };
-  struct stat info {};
-  const bool exists = ::stat(path.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) fail("is a directory");
-  // Replacing a regular file takes the right to write to its folder; anything else is written to
-  // itself.
-  std::string asked = path;
-  if (!exists || S_ISREG(info.st_mode)) {
-    asked = std::filesystem::path(path).parent_path().string();
-    asked += asked.empty() ? "." : "/.";  // the dot requires that it is a folder
-  }
-  if (::access(asked.c_str(), W_OK) != 0) fail(std::strerror(errno));
+  const Target target = find_target(path);
+  // Replacing a file takes the right to write to its folder; anything else is written to itself.
+  const std::string asked =
+      target.in_place ? path : folder_of(target.path) + "/.";  // the dot requires a folder
+  if (::access(asked.c_str(), W_OK) != 0) refuse_writing(path, std::strerror(errno));
 }
 
 std::string file_stem(const std::string& path) {

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 
 #include "doppler/base/error.h"
+#include "doppler/base/hash.h"
 #include "doppler/base/text.h"
 
 namespace doppler {
@@ -130,6 +132,14 @@ JsonReader::Kind JsonReader::peek() {
 std::size_t JsonReader::value_position() {
   next_char();
   return at_;
+}
+
+void JsonReader::read_checksum() {
+  Hasher hasher;
+  hasher.add_bytes(text_.substr(0, value_position()));
+  if (string_view() != hash_to_string(hasher.value())) {
+    fail("the file is damaged: the checksum is another one");
+  }
 }
 
 void JsonReader::open(Scope scope) {
@@ -302,16 +312,36 @@ std::string_view JsonReader::number_text() {
   return text_.substr(token_start_, at_ - token_start_);
 }
 
+namespace {
+
+// Returns the power of ten of the first digit that is not 0. REQUIRES: a number of JSON, not 0.
+std::int64_t decimal_exponent(std::string_view number) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  const std::size_t mark = std::min(number.find_first_of("eE"), number.size());
+  const std::string_view digits = number.substr(0, mark);
+  const std::size_t point = std::min(digits.find('.'), digits.size());
+  const std::size_t first = digits.find_first_of("123456789");
+  DOPPLER_CHECK(first != std::string_view::npos);
+  const auto of_digits =
+      static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first) - (first < point ? 1 : 0);
+  if (mark == number.size()) return of_digits;
+  std::string_view written = number.substr(mark + 1);
+  if (written.starts_with('+')) written.remove_prefix(1);
+  std::int64_t exponent = 0;
+  const auto result = std::from_chars(written.data(), written.data() + written.size(), exponent);
+  if (result.ec == std::errc::result_out_of_range) exponent = written[0] == '-' ? -kMost : kMost;
+  return of_digits + std::clamp(exponent, -kMost, kMost);
+}
+
+}  // namespace
+
 double JsonReader::number() {
   const std::string_view digits = number_text();
   double value = 0.0;
   const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (result.ec == std::errc::result_out_of_range) {
     // from_chars does not tell overflow from underflow, which is read as 0.
-    if (digits.find("e-") == std::string_view::npos &&
-        digits.find("E-") == std::string_view::npos) {
-      fail("the number is too large");
-    }
+    if (decimal_exponent(digits) >= 0) fail("the number is too large");
     return 0.0;
   }
   if (result.ec != std::errc{} || !std::isfinite(value)) fail("not a number");

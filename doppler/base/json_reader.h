@@ -65,6 +65,9 @@ class JsonReader {
   std::uint64_t unsigned_integer(std::uint64_t max);
   bool boolean();
   void null();
+  // Reads the value of a field that JsonWriter::checksum_field() wrote. Throws InputError if the
+  // text before it was changed.
+  void read_checksum();
   // Passes over a value of any kind.
   void skip_value();
 

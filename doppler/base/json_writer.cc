@@ -3,14 +3,30 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/base/hash.h"
 #include "doppler/base/text.h"
 
 namespace doppler {
+
+namespace {
+
+// Bytes that do not stand for themselves: what JSON requires to be escaped, and the first bytes of
+// characters that a terminal would obey, U+007F to U+009F.
+constexpr std::array<bool, 256> kSpecial = [] {
+  std::array<bool, 256> special{};
+  for (std::size_t c = 0; c < 0x20; ++c) special[c] = true;
+  for (const unsigned char c : {'"', '\\', '\x7f'}) special[c] = true;
+  special[0xc2] = true;
+  return special;
+}();
+
+}  // namespace
 
 void JsonWriter::separate() {
   if (frames_.empty()) return;
@@ -62,6 +78,14 @@ JsonWriter& JsonWriter::key(std::string_view name) {
   return *this;
 }
 
+JsonWriter& JsonWriter::checksum_field() {
+  DOPPLER_CHECK(frames_.size() == 1);
+  key("checksum");
+  Hasher hasher;
+  hasher.add_bytes(out_);
+  return value(hash_to_string(hasher.value()));
+}
+
 void JsonWriter::quote(std::string_view text) {
   out_ += '"';
   for (;;) {
@@ -77,9 +101,8 @@ void JsonWriter::quote(std::string_view text) {
 void JsonWriter::append_escaped(std::string_view text) {
   while (!text.empty()) {
     // Most of a long text, such as base64, goes over as it is.
-    const auto special = std::find_if(text.begin(), text.end(), [](char c) {
-      return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\';
-    });
+    const auto special = std::find_if(
+        text.begin(), text.end(), [](char c) { return kSpecial[static_cast<unsigned char>(c)]; });
     const auto plain = static_cast<std::size_t>(special - text.begin());
     out_.append(text.substr(0, plain));
     if (special == text.end()) return;
@@ -101,6 +124,14 @@ void JsonWriter::append_escaped(std::string_view text) {
       case '\t':
         out_ += "\\t";
         break;
+      case '\xc2': {
+        // U+0080 to U+009F have two bytes, of which the second is the number.
+        const auto second = static_cast<unsigned char>(text.front());
+        text.remove_prefix(1);
+        out_ += second < 0xa0 ? fmt::format("\\u{:04x}", second)
+                              : std::string{c, static_cast<char>(second)};
+        break;
+      }
       default:
         out_ += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     }

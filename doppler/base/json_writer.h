@@ -1,7 +1,8 @@
 // JsonWriter, which writes a JSON document into a string. Doubles are written with the fewest
 // digits that read back to the same bits; one that is not finite is written as null, since JSON has
 // no such number. The document is UTF-8 whatever text it is given: bytes that are not UTF-8 (file
-// names may have any) become U+FFFD.
+// names may have any) become U+FFFD. Characters that a terminal would obey are escaped, so that it
+// is safe to print.
 //
 // Objects and arrays that are opened as kCompact, and everything inside them, stay on one line;
 // others put one element on each line. Not thread safe.
@@ -48,6 +49,10 @@ class JsonWriter {
   JsonWriter& field(std::string_view name, const T& content) {
     return key(name).value(content);
   }
+
+  // Writes the field "checksum": a hash of the document so far. JsonReader::read_checksum()
+  // compares it. REQUIRES: it is the last field of the outermost object.
+  JsonWriter& checksum_field();
 
   // Returns the document, ended with a newline, and leaves the writer empty. REQUIRES: everything
   // that was opened is closed.

@@ -21,6 +21,28 @@ Priorities priorities_named(std::string_view name) {
   throw ParameterError(fmt::format("unknown priorities '{}'; there are sel, b-level", name));
 }
 
+void check_episode(const cost::Problem& problem, const Episode& episode) {
+  const std::size_t count = problem.node_count();
+  std::vector<std::size_t> position(count, count);
+  for (std::size_t i = 0; i < episode.order.size(); ++i) {
+    const std::size_t node = episode.order[i].index();
+    if (node >= count || position[node] != count) {
+      throw ParameterError("an episode has a node that does not exist or stands twice");
+    }
+    position[node] = i;
+  }
+  if (episode.order.size() != count) throw ParameterError("an episode does not have all nodes");
+  for (const NodeId node : episode.order) {
+    for (const cost::Problem::Edge& edge : problem.edges_from(node)) {
+      if (position[edge.consumer.index()] < position[node.index()]) {
+        throw ParameterError("an episode has a node before one that it needs");
+      }
+    }
+  }
+  schedule::check_placement(problem,
+                            {.device = episode.device, .priority = std::vector<double>(count)});
+}
+
 schedule::Placement to_placement(const Episode& episode) {
   schedule::Placement placement{.device = episode.device,
                                 .priority = std::vector<double>(episode.device.size())};

@@ -29,6 +29,10 @@ std::string_view priorities_name(Priorities priorities);
 // Throws ParameterError that lists the known names.
 Priorities priorities_named(std::string_view name);
 
+// Throws ParameterError or InfeasibleError unless the episode has an order of all nodes, each after
+// its producers, and a device for each that it may run on.
+void check_episode(const cost::Problem& problem, const Episode& episode);
+
 // Returns the episode as a placement in which earlier nodes have higher priorities.
 schedule::Placement to_placement(const Episode& episode);
 // Returns the placement as an episode, with the order in which a list scheduler with the

@@ -198,6 +198,11 @@ std::string Domain::unfamiliar_traits(const NodeFeatures& nodes) const {
   return words;
 }
 
+bool are_sound(std::span<const float> parameters) {
+  return std::all_of(parameters.begin(), parameters.end(),
+                     [](float value) { return std::abs(value) <= kLargestParameter; });
+}
+
 std::string write_policy_json(const Policy& policy) {
   JsonWriter json;
   json.begin_object().field("format", kFormat).field("version", kVersion);
@@ -325,9 +330,9 @@ Policy read_policy_json(const std::string& file, std::string_view text) {
   if (sum != hash_to_string(checksum(policy))) {
     reader.fail_at(0, "the parameters are damaged: the checksum is another one");
   }
-  if (!std::all_of(policy.parameters.begin(), policy.parameters.end(),
-                   [](float value) { return std::isfinite(value); })) {
-    reader.fail_at(0, "a parameter is not a finite number");
+  if (!are_sound(policy.parameters)) {
+    reader.fail_at(0, fmt::format("a parameter is beyond {:g}, where trained ones never are",
+                                  kLargestParameter));
   }
   return policy;
 }

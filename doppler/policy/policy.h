@@ -98,6 +98,12 @@ struct Policy {
 };
 
 // Returns the text of a doppler.policy file (docs/formats/policy.md).
+// Parameters beyond this length are refused. Those of trained policies stay below a thousandth of
+// it; larger ones make sums of features overflow.
+inline constexpr float kLargestParameter = 1e6f;
+// Returns whether all are finite and none is longer than kLargestParameter.
+bool are_sound(std::span<const float> parameters);
+
 std::string write_policy_json(const Policy& policy);
 // Reads such a text; `file` names it in errors. Throws InputError if it is damaged, of a newer
 // version, or made for other features than ours.

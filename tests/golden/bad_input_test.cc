@@ -42,6 +42,34 @@ TEST(BadInput, TextThatIsNotUtf8IsRefusedWithItsPlace) {
   expect_refused(files.dopp("graph show half.json"), "half.json:1:");
 }
 
+TEST(BadInput, NamesCannotSteerATerminal) {
+  const Workspace files;
+  files.write("g.json", graph_of(R"({"name": "a\u001b[2J\u009b2J\u007fz", "time": 1})"));
+  files.write("p.json", R"({"format": "doppler.placement", "version": 1, "graph": "g.json",
+      "devices": "uniform:1", "assignment": {"a\u001b[2J\u009b2J\u007fz": "d0"}})");
+  for (const std::string line : {"graph show g.json", "simulate g.json p.json --devices uniform:1",
+                                 "explain g.json p.json a\x1b[2J\xc2\x9b"
+                                 "2J\x7fz",
+                                 "place g.json --devices uniform:1 --method heft"}) {
+    for (const std::string json : {"", " --json"}) {
+      const Outcome done = files.dopp(line + json);
+      EXPECT_EQ(done.exit_code, 0) << line << done.err;
+      EXPECT_EQ(done.out.find_first_of("\x1b\x7f"), std::string::npos) << line << json;
+      EXPECT_THAT(done.out, testing::Not(HasSubstr("\xc2\x9b"))) << line << json;
+    }
+  }
+}
+
+TEST(BadInput, MessagesAreOfASensibleLength) {
+  const Workspace files;
+  files.write("g.json",
+              graph_of(R"({"name": "a", "time": 1, ")" + std::string(1'000'000, 'k') + R"(": 1})"));
+  const Outcome shown = files.dopp("graph show g.json");
+  expect_refused(shown, "g.json:1:");
+  EXPECT_LT(shown.err.size(), 5000u);
+  EXPECT_THAT(shown.err, HasSubstr("bytes left out"));
+}
+
 TEST(BadInput, JsonIsUtf8WhateverTheFileIsCalled) {
   const Workspace files;
   files.write("g\xff.json", graph_of(R"({"name": "é€😀", "time": 1})"));

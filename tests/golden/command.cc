@@ -91,6 +91,7 @@ Outcome dopp(const std::string& line, const RunAs& how) {
   if (child == 0) {
     // Only calls that are safe between fork and exec.
     if (!how.directory.empty() && ::chdir(how.directory.c_str()) != 0) ::_exit(126);
+    for (const int signal : how.ignored) ::signal(signal, SIG_IGN);
     ::dup2(out.write_end, STDOUT_FILENO);
     ::dup2(err.write_end, STDERR_FILENO);
     ::execve(argv[0], argv.data(), envp.data());

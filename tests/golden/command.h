@@ -19,6 +19,7 @@ struct RunAs {
   std::string directory = {};          // where to run; empty: here
   double interrupt_after_seconds = 0;  // > 0: send the signal then
   int signal = SIGINT;
+  std::vector<int> ignored = {};              // signals that the command is started to ignore
   std::vector<std::string> environment = {};  // "NAME=value", beside what the test itself has
 };
 

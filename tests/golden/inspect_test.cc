@@ -1,6 +1,7 @@
 // dopp report, whatif, diff and explain
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "command.h"
 
@@ -35,6 +36,20 @@ class Inspect : public ::testing::Test {
 
   Workspace files_;
 };
+
+// Reading it would wait for ever.
+TEST_F(Inspect, RefusesAPlacementThatNamesAPipe) {
+  ASSERT_EQ(::mkfifo(files_.path("pipe.json").c_str(), 0600), 0);
+  for (const std::string keys : {R"("graph": "pipe.json", "devices": "uniform:2")",
+                                 R"("graph": "fan.json", "devices": "./pipe.json")",
+                                 R"("graph": "/dev/zero", "devices": "uniform:2")"}) {
+    files_.write("p.json", R"({"format": "doppler.placement", "version": 1, )" + keys +
+                               R"(, "assignment": {"a": "d0", "b": "d0", "c": "d0"}})");
+    const Outcome done = files_.dopp("report p.json -o report.html");
+    EXPECT_EQ(done.exit_code, 2) << keys;
+    EXPECT_THAT(done.err, HasSubstr("which is no regular file")) << keys;
+  }
+}
 
 TEST_F(Inspect, ReportIsOneFile) {
   const Outcome done = files_.dopp("report split.json together.json -o report.html");

@@ -131,9 +131,9 @@ TEST_F(Place, CtrlCEndsTheSamplesOfAPolicy) {
 }
 
 TEST_F(Place, CtrlCAndTerminationKeepTheBest) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const auto start = std::chrono::steady_clock::now();
-    const std::string output = signal == SIGINT ? "int.json" : "term.json";
+    const std::string output = std::to_string(signal) + ".json";
     const Outcome placed =
         dopp("place " + files_.path("g.json") +
                  " --devices uniform:4 --method lns --budget 300 --json -o " + files_.path(output),
@@ -145,6 +145,17 @@ TEST_F(Place, CtrlCAndTerminationKeepTheBest) {
     EXPECT_TRUE(files_.has(output));
     // Far from the budget; no statement about speed.
     EXPECT_LT(took.count(), 200.0);
+  }
+}
+
+// As nohup and shells that start something in the background ask for.
+TEST_F(Place, ASignalThatWasIgnoredStaysIgnored) {
+  for (const int signal : {SIGINT, SIGHUP}) {
+    const Outcome placed = dopp(
+        "place " + files_.path("g.json") + " --devices uniform:4 --method lns --budget 2 --json",
+        {.interrupt_after_seconds = 0.7, .signal = signal, .ignored = {signal}});
+    EXPECT_EQ(placed.exit_code, 0) << placed.err;
+    EXPECT_THAT(placed.out, HasSubstr("\"interrupted\": false"));
   }
 }
 

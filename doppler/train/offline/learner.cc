@@ -8,6 +8,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/parallel.h"
 #include "doppler/policy/features/node_features.h"
+#include "doppler/policy/policy.h"
 
 namespace doppler::train {
 namespace {
@@ -59,9 +60,20 @@ Learner::Learner(const policy::Model& model, LearnerSettings settings,
                 settings.batch >= (settings.recipe == Recipe::kPaper ? 1 : 2));
 }
 
+bool Learner::accepts(std::span<const float> parameters, const nn::AdamState& optimiser) const {
+  const std::size_t size = parameters_.size();
+  const auto finite = [](float value) { return std::isfinite(value); };
+  const auto square = [](float value) { return std::isfinite(value) && value >= 0.0f; };
+  return parameters.size() == size && optimiser.mean.size() == size &&
+         optimiser.square.size() == size && policy::are_sound(parameters) &&
+         std::all_of(optimiser.mean.begin(), optimiser.mean.end(), finite) &&
+         std::all_of(optimiser.square.begin(), optimiser.square.end(), square);
+}
+
 void Learner::restore(std::vector<float> parameters, nn::AdamState optimiser) {
   DOPPLER_CHECK(parameters.size() == parameters_.size() &&
-                optimiser.mean.size() == parameters.size());
+                optimiser.mean.size() == parameters.size() &&
+                optimiser.square.size() == parameters.size());
   parameters_ = std::move(parameters);
   adam_ = nn::Adam(std::move(optimiser));
 }

@@ -118,7 +118,10 @@ class Learner {
 
   std::span<const float> parameters() const { return parameters_; }
   const nn::AdamState& optimiser() const { return adam_.state(); }
-  // Continues from a checkpoint. REQUIRES: both have as many numbers as the parameters.
+  // Returns whether restore() may be called with these: they are of this network, and no number in
+  // them is one that learning cannot have come to.
+  bool accepts(std::span<const float> parameters, const nn::AdamState& optimiser) const;
+  // Continues from a checkpoint. REQUIRES: accepts() it.
   void restore(std::vector<float> parameters, nn::AdamState optimiser);
 
   // Plays `count` episodes without learning: the first takes the likeliest choices, the others

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -277,6 +278,27 @@ TrainingState Training::state() const {
   return state;
 }
 
+// Throws InputError for what no training comes to. The sizes of all vectors are right already.
+void Training::check_numbers(const TrainingState& state, bool has_good_state) const {
+  const DivergenceWatch::State& watch = state.watch;
+  bool sound = std::isfinite(watch.level) && (std::isfinite(watch.good_level) || !has_good_state) &&
+               watch.batches <= state.updates && state.rollbacks <= state.updates &&
+               watch.returns <= state.rollbacks && state.optimiser.steps <= state.updates &&
+               watch.optimiser.steps <= state.updates;
+  for (std::size_t i = 0; sound && i < tasks_.size(); ++i) {
+    const MeanTime& mean = state.mean_times[i];
+    sound = state.best_times[i] >= 0.0 && std::isfinite(mean.seconds) && mean.seconds >= 0.0 &&
+            std::isfinite(mean.episodes) && mean.episodes >= 0.0;
+    if (!sound || !std::isfinite(state.best_times[i])) continue;
+    try {
+      policy::check_episode(tasks_[i]->problem(), state.best_episodes[i]);
+    } catch (const Error& error) {
+      throw InputError(fmt::format("the checkpoint is damaged: {}", error.what()));
+    }
+  }
+  if (!sound) throw InputError("the checkpoint is damaged: it has numbers that no training has");
+}
+
 void Training::restore(TrainingState state) {
   if (state.plan_hash != plan_.hash()) {
     throw InputError(
@@ -284,19 +306,17 @@ void Training::restore(TrainingState state) {
         "stages, model, recipe, rates and seed as at its start");
   }
   if (state.problems_hash != problems_hash() || state.best_times.size() != tasks_.size() ||
-      state.mean_times.size() != tasks_.size() || state.updates > total_updates()) {
+      state.best_episodes.size() != tasks_.size() || state.mean_times.size() != tasks_.size() ||
+      state.updates > total_updates()) {
     throw InputError("the checkpoint is of a training on other graphs or devices");
   }
-  const std::size_t size = learner_.parameters().size();
-  const auto whole = [&](const std::vector<float>& parameters, const nn::AdamState& optimiser) {
-    return parameters.size() == size && optimiser.mean.size() == size &&
-           optimiser.square.size() == size;
-  };
   const DivergenceWatch::State& watch = state.watch;
-  if (!whole(state.parameters, state.optimiser) ||
-      (std::isfinite(watch.good_level) && !whole(watch.parameters, watch.optimiser))) {
-    throw InputError("the checkpoint is of another network");
+  const bool has_good_state = watch.good_level != std::numeric_limits<double>::infinity();
+  if (!learner_.accepts(state.parameters, state.optimiser) ||
+      (has_good_state && !learner_.accepts(watch.parameters, watch.optimiser))) {
+    throw InputError("the checkpoint is of another network, or damaged");
   }
+  check_numbers(state, has_good_state);
   learner_.restore(std::move(state.parameters), std::move(state.optimiser));
   watch_.restore(std::move(state.watch));
   updates_ = state.updates;

@@ -135,7 +135,8 @@ class Training {
   UpdateReport update();
 
   TrainingState state() const;
-  // Continues from a state. Throws InputError if it is of another plan or of other problems.
+  // Continues from a state. Throws InputError if it is of another plan or of other problems, or has
+  // anything that no training can have.
   void restore(TrainingState state);
 
   // Returns the policy as it is now.
@@ -148,6 +149,7 @@ class Training {
   std::size_t task_of(std::uint64_t update) const;
   const std::vector<policy::Episode>& teacher_episodes_for(std::size_t task);
   std::uint64_t problems_hash() const;
+  void check_numbers(const TrainingState& state, bool has_good_state) const;
 
   TrainingPlan plan_;
   const place::Registry& teachers_;

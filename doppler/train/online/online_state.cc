@@ -1,6 +1,7 @@
 // The state of an OnlineLearner as text (docs/formats/policy.md).
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -110,7 +111,7 @@ std::string OnlineLearner::state_json() const {
     }
     json.end_array().end_object();
   }
-  return json.end_object().take();
+  return json.checksum_field().end_object().take();
 }
 
 void OnlineLearner::restore(const std::string& file, std::string_view text) {
@@ -119,6 +120,7 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
   JsonFormatKeys format(kOnlineStateFormat, kOnlineStateVersion);
   constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
   std::uint64_t problem = 0, settings = 0;
+  bool has_checksum = false;
   std::optional<schedule::Placement> start, incumbent;
   std::optional<Candidate> candidate;
   std::vector<Promotion> promotions;
@@ -203,10 +205,12 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
     if (key == "candidate") return read_candidate(), true;
     if (key == "promotions") return read_promotions(), true;
     if (key == "policy") return read_policy(), true;
+    if (key == "checksum") return reader.read_checksum(), has_checksum = true;
     return false;
   });
   reader.finish();
   format.require(reader);
+  if (!has_checksum) reader.fail_at(0, "the state is damaged: it has no checksum");
   if (problem != problem_->hash()) reader.fail_at(0, "the state is of another graph or machine");
   if (settings != settings_.hash()) {
     reader.fail_at(0, "the state is of other settings: go on with those of before");
@@ -218,14 +222,14 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
   if (candidate && candidate->former && promotions.empty()) {
     reader.fail_at(0, "the state is damaged");
   }
-  if (policy) {
-    const std::size_t size = policy_->state().parameters.size();
-    if (policy->parameters.size() != size || policy->optimiser.mean.size() != size ||
-        policy->optimiser.square.size() != size ||
-        policy->loss_weights.size() != policy->placements.size()) {
-      reader.fail_at(0, "the state is of another policy");
-    }
+  if (policy && !policy_->accepts(*policy)) {
+    reader.fail_at(0, "the state is of another policy, or damaged");
   }
+  const bool counted = explored <= runs && promotions.size() <= candidates &&
+                       std::all_of(promotions.begin(), promotions.end(),
+                                   [&](const Promotion& p) { return p.run <= runs; }) &&
+                       (!candidate || candidate->cleared_at <= runs);
+  if (!counted) reader.fail_at(0, "the state is damaged: its counts contradict one another");
   // All that may still be refused comes first.
   cost::Calibration calibrated(problem_);
   calibrated.restore(calibration);

@@ -216,6 +216,13 @@ PolicyProposer::State PolicyProposer::state() const {
           .loss_weights = loss_weights_};
 }
 
+bool PolicyProposer::accepts(const State& state) const {
+  return learner_.accepts(state.parameters, state.optimiser) &&
+         state.loss_weights.size() == state.placements.size() &&
+         std::all_of(state.loss_weights.begin(), state.loss_weights.end(),
+                     [](double weight) { return std::abs(weight) <= kMostLossWeight; });
+}
+
 void PolicyProposer::restore(State state) {
   learner_.restore(std::move(state.parameters), std::move(state.optimiser));
   raced_placements_ = std::move(state.placements);

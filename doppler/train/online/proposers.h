@@ -73,7 +73,9 @@ class PolicyProposer final : public Proposer {
     std::vector<double> loss_weights;             // by placement
   };
   State state() const;
-  // Continues from a state. REQUIRES: the state is of a policy of the same shape.
+  // Returns whether restore() may be called with this state.
+  bool accepts(const State& state) const;
+  // Continues from a state. REQUIRES: accepts() it.
   void restore(State state);
 
  private:

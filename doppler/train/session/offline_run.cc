@@ -62,6 +62,7 @@ RunFolder RunFolder::create(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
   if (error) throw SystemError(fmt::format("{}: {}", path, error.message()));
+  remove_temporary_files(path);
   check_writable(checkpoint_of(path));
   return RunFolder(path);
 }
@@ -70,6 +71,7 @@ RunFolder RunFolder::open(const std::string& path) {
   if (!exists(path)) {
     throw InputError(fmt::format("{}: there is no training to go on with", path));
   }
+  remove_temporary_files(path);
   RunFolder folder(path);
   folder.read_metrics();
   return folder;
@@ -79,9 +81,11 @@ void RunFolder::write_configuration(const std::string& json) const {
   write_file(path_ + "/configuration.json", json);
 }
 
-TrainingState RunFolder::read_state() const {
+TrainingState RunFolder::read_state() {
   const std::string file = checkpoint_of(path_);
-  return read_checkpoint_json(file, read_file(file));
+  TrainingState state = read_checkpoint_json(file, read_file(file));
+  std::erase_if(metrics_, [&](const Row& row) { return row.update > state.updates; });
+  return state;
 }
 
 void RunFolder::read_metrics() {
@@ -112,19 +116,17 @@ void RunFolder::add(const UpdateReport& report, double seconds) {
 
 void RunFolder::save(const Training& training, const std::string& origin) {
   const TrainingState state = training.state();
-  // Rows of updates that a kill took away are made again.
-  std::erase_if(metrics_, [&](const Row& row) { return row.update > state.updates; });
   policy::Policy policy = training.policy();
   policy.origin = origin;
   // A folder counts as begun when it has a checkpoint, and no policy may be there before that.
   // Later on the checkpoint comes last, since one that is complete promises a policy that is.
   const bool first = !exists(path_);
-  if (first) write_file(checkpoint_of(path_), write_checkpoint_json(state));
+  if (first) write_file_durably(checkpoint_of(path_), write_checkpoint_json(state));
   std::string text = kMetricsHeader;
   for (const Row& row : metrics_) text += row.text;
-  write_file(metrics_of(path_), text);
-  write_file(policy_path(), policy::write_policy_json(policy));
-  if (!first) write_file(checkpoint_of(path_), write_checkpoint_json(state));
+  write_file_durably(metrics_of(path_), text);
+  write_file_durably(policy_path(), policy::write_policy_json(policy));
+  if (!first) write_file_durably(checkpoint_of(path_), write_checkpoint_json(state));
 }
 
 OfflineRun::OfflineRun(Training training, RunFolder folder, std::uint64_t seed, bool resume)

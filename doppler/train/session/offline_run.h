@@ -17,8 +17,8 @@ namespace doppler::train {
 ParameterError folder_taken(const std::string& folder);
 
 // The folder of such a training: configuration.json, metrics.csv, checkpoint.json and policy.json.
-// Every file is written whole or not at all, so that a kill at any moment leaves something to
-// resume. Not thread safe.
+// Every file is written whole or not at all and is on the disk before the next one is written, so
+// that a kill or a crash at any moment leaves something to resume, or nothing. Not thread safe.
 class RunFolder {
  public:
   // Returns whether the folder has a training that can be resumed.
@@ -36,8 +36,9 @@ class RunFolder {
 
   // Writes configuration.json, which tells people what the training is; nothing reads it.
   void write_configuration(const std::string& json) const;
-  // Reads the checkpoint. Throws InputError if it is damaged. REQUIRES: the folder was opened.
-  TrainingState read_state() const;
+  // Reads the checkpoint, and forgets the rows of updates after it, which are made again. Throws
+  // InputError if it is damaged. REQUIRES: the folder was opened.
+  TrainingState read_state();
 
   // Adds a row to metrics.csv, which save() writes. `seconds` counts from when the training began
   // or was resumed.

@@ -35,6 +35,8 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kPlacementFormat = "doppler.placement";
+// The method that start.json names, which tells it from a user's file of that name.
+constexpr const char* kStartMethod = "start";
 // The most runs whose median is given at the beginning and at the end of the service.
 constexpr std::size_t kMedianRuns = 50;
 // The most runs of a service: a double counts no further.
@@ -98,9 +100,7 @@ void open_service(const TrainingProblem& problem, const SessionSettings& setting
   if (settings.resume && alone) {
     throw InputError(fmt::format("{}: there is no service to go on with", settings.folder));
   }
-  folder.create();
-  folder.write_start(*learner.incumbent(), problem, settings.plan.seed);
-  folder.save(learner, problem, settings.plan.seed);
+  folder.begin(learner, problem, settings.plan.seed);
 }
 
 // Repeats stage II with the costs that the runs taught, from the policy as it is. Returns whether
@@ -135,7 +135,7 @@ bool recalibrate(const SessionSettings& settings, const OnlineLearner& learner,
          .best_time = report.best_time});
   });
   if (!run.training().done()) return false;
-  write_file(folder.policy_path(), read_file(run.folder().policy_path()));
+  write_file_durably(folder.policy_path(), read_file(run.folder().policy_path()));
   return true;
 }
 
@@ -146,7 +146,7 @@ void write_placement_file(const std::string& path, const schedule::Placement& pl
   schedule::PlacementFile file{.origin = problem.origin, .placement = placement};
   file.origin.method = method;
   file.origin.seed = seed;
-  write_file(path, schedule::write_placement_json(*problem.problem, file));
+  write_file_durably(path, schedule::write_placement_json(*problem.problem, file));
 }
 
 std::string write_service_rows(std::span<const ServiceRow> rows) {
@@ -188,11 +188,39 @@ void ServiceFolder::require_free() const {
   }
 }
 
-void ServiceFolder::create() const {
+void ServiceFolder::remove_unbegun() const {
+  if (has_state() || RunFolder::exists(path_) || !path_exists(start_path())) return;
+  try {
+    const schedule::PlacementOrigin origin =
+        schedule::read_placement_origin(start_path(), read_file(start_path()));
+    if (origin.method != kStartMethod) return;
+  } catch (const InputError&) {
+    return;  // is of somebody else
+  }
+  remove_all();
+}
+
+// Keeps the policy of a training of the same folder. start.json goes last, since it tells that the
+// others are of a service.
+void ServiceFolder::remove_all() const {
   std::error_code error;
-  fs::create_directories(path_, error);
-  if (error) throw SystemError(fmt::format("{}: {}", path_, error.message()));
+  fs::remove(state_path(), error);
+  if (!RunFolder::exists(path_)) fs::remove(policy_path(), error);
+  for (const std::string& file : {placement_path(), runs_path(), start_path()}) {
+    fs::remove(file, error);
+  }
+}
+
+void ServiceFolder::begin(const OnlineLearner& learner, const TrainingProblem& problem,
+                          std::uint64_t seed) {
   check_writable(state_path());
+  try {
+    write_placement_file(start_path(), *learner.incumbent(), kStartMethod, problem, seed);
+    save(learner, problem, seed);
+  } catch (const SystemError&) {
+    remove_all();
+    throw;
+  }
 }
 
 void ServiceFolder::read_rows(const OnlineSummary& checkpoint) {
@@ -214,26 +242,21 @@ void ServiceFolder::add(const ServiceRow& row) {
   rows_.push_back(row);
 }
 
-void ServiceFolder::write_start(const schedule::Placement& start, const TrainingProblem& problem,
-                                std::uint64_t seed) const {
-  write_placement_file(start_path(), start, "start", problem, seed);
-}
-
 void ServiceFolder::save(const OnlineLearner& learner, const TrainingProblem& problem,
                          std::uint64_t seed) {
   const std::string state = learner.state_json();
   write_placement_file(placement_path(), *learner.incumbent(), "online", problem, seed);
   if (auto policy = learner.policy()) {
     policy->origin = fmt::format("dopp train, stage real, seed {}", seed);
-    write_file(policy_path(), policy::write_policy_json(*policy));
+    write_file_durably(policy_path(), policy::write_policy_json(*policy));
   }
   std::string rows;
   {
     const std::lock_guard lock(mutex_);
     rows = write_service_rows(rows_);
   }
-  write_file(runs_path(), rows);
-  write_file(state_path(), state);
+  write_file_durably(runs_path(), rows);
+  write_file_durably(state_path(), state);
 }
 
 std::pair<double, double> ServiceFolder::medians() const {

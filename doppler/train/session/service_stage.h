@@ -33,10 +33,11 @@ std::string write_service_rows(std::span<const ServiceRow> rows);
 // Reads runs.csv. Throws InputError, with the line, if the file is missing or damaged.
 std::vector<ServiceRow> read_service_rows(const std::string& file);
 
-// The service's files: online.json (the learner's state), start.json (the placement that it began
-// with), placement.json (the one in service), runs.csv and, if there is one, policy.json. Every
-// file is written whole or not at all, the state last, so that a kill at any moment leaves
-// something to resume.
+// The service's files: start.json (the placement that it began with), placement.json (the one in
+// service), runs.csv, policy.json if there is one, and online.json (the learner's state). Every
+// file is written whole or not at all and is on the disk before the next one, in this order, so
+// that a kill or a crash at any moment leaves something to resume, or nothing: a folder with
+// start.json and without online.json is that of a service which was killed before it had begun.
 //
 // add() may be called while another thread calls save(). Nothing else is thread safe.
 class ServiceFolder {
@@ -55,16 +56,16 @@ class ServiceFolder {
   // Throws folder_taken() if the folder holds a service, and ParameterError if it holds other
   // files that a service would replace.
   void require_free() const;
-  // Makes the folder. Throws SystemError if that is impossible or it cannot be written.
-  void create() const;
-
+  // Removes what a service left that was killed before it had begun. REQUIRES: a session in this
+  // folder was killed.
+  void remove_unbegun() const;
+  // Writes start.json and saves for the first time; if that fails, nothing is left. Throws
+  // SystemError. REQUIRES: the folder is there.
+  void begin(const OnlineLearner& learner, const TrainingProblem& problem, std::uint64_t seed);
   // Reads the rows of the runs before a checkpoint; the runs after it are made again. Throws
   // InputError if they are not those that the checkpoint counts.
   void read_rows(const OnlineSummary& checkpoint);
   void add(const ServiceRow& row);
-  // Writes start.json.
-  void write_start(const schedule::Placement& start, const TrainingProblem& problem,
-                   std::uint64_t seed) const;
   // Writes the placement in service, the policy, the rows so far, and last the state. REQUIRES: the
   // call comes between report() and next(), on the thread that calls work().
   void save(const OnlineLearner& learner, const TrainingProblem& problem, std::uint64_t seed);
@@ -74,6 +75,8 @@ class ServiceFolder {
   std::pair<double, double> medians() const;
 
  private:
+  void remove_all() const;
+
   std::string path_;
   std::mutex mutex_;  // guards rows_ while runs are served
   std::vector<ServiceRow> rows_;

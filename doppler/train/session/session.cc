@@ -13,6 +13,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
+#include "doppler/base/folder_lock.h"
 #include "doppler/base/json_writer.h"
 #include "doppler/base/parallel.h"
 #include "doppler/place/registry.h"
@@ -222,7 +223,7 @@ OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings
   const Clock::time_point begin = Clock::now();
   train_all(runs, settings, begin);
   OfflineResult result = offline_result(runs);
-  write_file(settings.folder + "/policy.json", read_file(run.folder().policy_path()));
+  write_file_durably(settings.folder + "/policy.json", read_file(run.folder().policy_path()));
   const Task& task = run.training().task(0);
   if (std::isfinite(task.best_time())) {
     result.placement_path = settings.folder + "/placement.json";
@@ -251,7 +252,7 @@ OfflineResult run_offline(const std::vector<TrainingProblem>& problems, SessionS
   OfflineResult result = offline_result(runs);
   const OfflineRun& best = *runs[result.best];
   if (runs.size() > 1) {
-    write_file(settings.folder + "/policy.json", read_file(best.folder().policy_path()));
+    write_file_durably(settings.folder + "/policy.json", read_file(best.folder().policy_path()));
   }
   if (settings.stages.contains(Stage::kReal) && result.complete && !as_published(settings)) {
     next = start_from(*problems.front().problem, best.training(), settings.plan.seed);
@@ -267,6 +268,11 @@ SessionResult run_session(const std::vector<TrainingProblem>& problems,
   check_session(problems, given);
   const SessionSettings settings = completed_session(given);
   const bool real = settings.stages.contains(Stage::kReal);
+  const FolderLock lock(settings.folder);
+  remove_temporary_files(settings.folder);
+  if (lock.was_left_by_killed() && !settings.resume) {
+    ServiceFolder(settings.folder).remove_unbegun();
+  }
   if (real && !settings.resume) {
     RunFolder::require_free(settings.folder);
     ServiceFolder(settings.folder).require_free();

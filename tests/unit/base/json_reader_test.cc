@@ -73,5 +73,19 @@ TEST(JsonReader, RefusesNumbersOutOfRange) {
   EXPECT_NE(error_of([] { JsonReader("f", "NaN").number(); }), "no error");
 }
 
+TEST(JsonReader, TellsNumbersThatAreTooLargeFromThoseThatAreTooSmall) {
+  const std::string zeros(400, '0');
+  for (const std::string& text : {"0." + zeros + "1", "-0." + zeros + "1e+5", std::string("1e-400"),
+                                  "1" + zeros + "e-900", "0.1e-9" + zeros, std::string("0.00")}) {
+    EXPECT_EQ(JsonReader("j", text).number(), 0.0) << text;
+  }
+  for (const std::string& text : {"1" + zeros, "-1" + zeros + ".5", std::string("1e400"),
+                                  "0." + zeros + "1e900", "1e9" + zeros, "1e+9" + zeros}) {
+    const std::string error = error_of([&] { JsonReader("j", text).number(); });
+    EXPECT_NE(error.find("too large"), std::string::npos) << text << ": " << error;
+  }
+  EXPECT_EQ(JsonReader("j", "0." + zeros + "1e401").number(), 1.0);
+}
+
 }  // namespace
 }  // namespace doppler

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
 
 namespace doppler {
@@ -39,6 +40,13 @@ TEST(Utf8, JsonReplacesWhatIsNoCharacter) {
   JsonWriter json;
   EXPECT_EQ(json.value("a\xff\xe2\x82z\xc3\xa9").take(),
             "\"a\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdz\xc3\xa9\"\n");
+}
+
+TEST(Utf8, JsonEscapesWhatATerminalWouldObey) {
+  JsonWriter json;
+  const std::string text = json.value("\x1b[2J\x7f\xc2\x9b\xc2\xa0\xc3\x9b").take();
+  EXPECT_EQ(text, "\"\\u001b[2J\\u007f\\u009b\xc2\xa0\xc3\x9b\"\n");
+  EXPECT_EQ(JsonReader("j", text).string(), "\x1b[2J\x7f\xc2\x9b\xc2\xa0\xc3\x9b");
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ schedule::Placement random_placement(const cost::Problem& problem, std::uint64_t
   return schedule::with_b_levels(problem, std::move(device));
 }
 
-Values random_values(const graph::Graph& graph, std::uint64_t seed) {
+Values plain_values(const graph::Graph& graph, std::uint64_t seed) {
   const graph::SerialRunner<float> runner(graph);
   Rng rng(seed);
   Values values;
@@ -81,7 +81,7 @@ TEST(Engine, TrainsAsTheSerialRunnerDoes) {
   const auto problem = small_training("cpu:3");
   for (const auto choice :
        {schedule::Choice::kPriority, schedule::Choice::kFifo, schedule::Choice::kRandom}) {
-    const Values values = random_values(problem->graph(), 7);
+    const Values values = plain_values(problem->graph(), 7);
     Reference reference(problem->graph(), values);
     Engine engine(problem, {.choice = choice});
     engine.load(random_placement(*problem, 1));
@@ -117,7 +117,7 @@ TEST(Engine, TimeCannotBeStretchedByNothingOrForEver) {
 TEST(Engine, EmulatesAnyMachine) {
   const auto problem = small_training("4xP100");
   const schedule::Placement placement = random_placement(*problem, 3);
-  const Values values = random_values(problem->graph(), 3);
+  const Values values = plain_values(problem->graph(), 3);
   Engine engine(problem, {.backend = "emulated", .machine = {.time_scale = 50.0}});
   engine.load(placement);
   engine.set(values);
@@ -202,7 +202,7 @@ schedule::Placement random_allowed_placement(const cost::Problem& problem, std::
 
 TEST(Engine, ALostDeviceFailsTheRunAndItsPlacements) {
   const auto problem = small_training("cpu:2");
-  const Values values = random_values(problem->graph(), 3);
+  const Values values = plain_values(problem->graph(), 3);
   Engine engine(problem, {});
   const std::vector<DeviceId> first(problem->node_count(), DeviceId(0));
   engine.load(random_placement(*problem, 3));
@@ -227,7 +227,7 @@ TEST(Engine, InputsThatWereLostHaveToBeSetAgain) {
   Engine engine(problem, {});
   engine.load(
       schedule::with_b_levels(*problem, std::vector<DeviceId>(problem->node_count(), DeviceId(1))));
-  engine.set(random_values(problem->graph(), 3));
+  engine.set(plain_values(problem->graph(), 3));
   engine.run();
   engine.lose(DeviceId(1));
   engine.load(
@@ -243,12 +243,12 @@ TEST(Engine, ValuesSetAfterAMigrationAreUsed) {
                             return random_allowed_placement(remaining, 1);
                           }});
   engine.load(random_placement(*problem, 3));
-  engine.set(random_values(problem->graph(), 3));
+  engine.set(plain_values(problem->graph(), 3));
   engine.run();
   std::thread saboteur([&] { engine.lose(DeviceId(1)); });
   engine.run();
   saboteur.join();
-  const Values values = random_values(problem->graph(), 4);
+  const Values values = plain_values(problem->graph(), 4);
   engine.set(values);
   engine.run();
   const Values expected = Reference(problem->graph(), values).step();
@@ -289,7 +289,7 @@ TEST_P(EngineLoss, AtAnyMomentRunsFinishOnTheOthers) {
                      interrupted += remaining.node_count() < problem->node_count();
                      return random_allowed_placement(remaining, seed);
                    }});
-    const Values values = random_values(problem->graph(), seed);
+    const Values values = plain_values(problem->graph(), seed);
     Reference reference(problem->graph(), values);
     engine.load(random_placement(*problem, seed));
     engine.set(values);
@@ -340,7 +340,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, EngineLoss,
 
 TEST(Engine, RandomGraphsInRandomOrderAlwaysEnd) {
   const auto problem = small_training("cpu:4");
-  const Values values = random_values(problem->graph(), 5);
+  const Values values = plain_values(problem->graph(), 5);
   const Values expected = Reference(problem->graph(), values).step();
   Engine engine(problem, {.choice = schedule::Choice::kRandom});
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

@@ -51,6 +51,15 @@ class ResultsFolderTest : public ::testing::Test {
   std::string root_;
 };
 
+TEST_F(ResultsFolderTest, IsOpenOnceAndSweepsWhatAKillLeft) {
+  std::filesystem::create_directories(path());
+  write_file(path() + "/.dopp-0123456789abcdef.tmp", "half");
+  write_file(path() + "/.lock", "12345\n");
+  ResultsFolder folder = open();
+  EXPECT_FALSE(std::filesystem::exists(path() + "/.dopp-0123456789abcdef.tmp"));
+  EXPECT_THAT(test::error_of<SystemError>([&] { open(); }), HasSubstr("is working in this folder"));
+}
+
 TEST_F(ResultsFolderTest, KeepsWhatWasAddedToTheBit) {
   ResultsFolder folder = open();
   EXPECT_EQ(read(folder).size(), 0u);

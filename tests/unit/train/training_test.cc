@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
 #include "doppler/place/registry.h"
 #include "doppler/train/session/checkpoint.h"
 #include "support/errors.h"
@@ -228,6 +233,51 @@ TEST(Training, RefusesStatesOfOtherTrainingsAndDamagedOnes) {
   text[at] = text[at] == 'A' ? 'B' : 'A';
   EXPECT_THAT(test::error_of<InputError>([&] { read_checkpoint_json("c.json", text); }),
               testing::HasSubstr("damaged"));
+}
+
+// The checksum is no secret: whoever forges a checkpoint writes the right one.
+TEST(Training, RefusesForgedStates) {
+  const place::Registry methods = place::classical_methods();
+  Training training(small_plan(1), problems(), methods);
+  for (int i = 0; i < 20; ++i) training.update();
+  const TrainingState sound = training.state();
+  ASSERT_TRUE(std::isfinite(sound.best_times.at(0)));
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  const std::pair<const char*, void (*)(TrainingState&)> forgeries[] = {
+      {"device", [](auto& s) { s.best_episodes[0].device[0] = DeviceId(4); }},
+      {"no device", [](auto& s) { s.best_episodes[0].device.pop_back(); }},
+      {"node", [](auto& s) { s.best_episodes[0].order[0] = NodeId(20); }},
+      {"node twice", [](auto& s) { s.best_episodes[0].order[0] = s.best_episodes[0].order[1]; }},
+      {"no node", [](auto& s) { s.best_episodes[0].order.pop_back(); }},
+      {"order",
+       [](auto& s) {
+         std::reverse(s.best_episodes[0].order.begin(), s.best_episodes[0].order.end());
+       }},
+      {"time", [](auto& s) { s.best_times[0] = -1.0; }},
+      {"no time", [](auto& s) { s.best_times[0] = kNan; }},
+      {"mean", [](auto& s) { s.mean_times[0].seconds = kNan; }},
+      {"parameter", [](auto& s) { s.parameters[0] = 1e10f; }},
+      {"no parameter", [](auto& s) { s.parameters[0] = std::nanf(""); }},
+      {"moment", [](auto& s) { s.optimiser.square[0] = -1.0f; }},
+      {"moments", [](auto& s) { s.optimiser.mean.pop_back(); }},
+      {"steps", [](auto& s) { s.optimiser.steps = UINT64_MAX; }},
+      {"updates", [](auto& s) { s.updates = 1'000'000; }},
+      {"rollbacks", [](auto& s) { s.rollbacks = UINT64_MAX; }},
+      {"level", [](auto& s) { s.watch.level = kNan; }},
+      {"good level", [](auto& s) { s.watch.good_level = -cost::kInfinity; }},
+      {"good state", [](auto& s) { s.watch.good_level = 0.0, s.watch.parameters = {1.0f}; }},
+      {"batches", [](auto& s) { s.watch.batches = UINT64_MAX; }},
+      {"returns", [](auto& s) { s.watch.returns = UINT64_MAX; }},
+  };
+  for (const auto& [what, forge] : forgeries) {
+    TrainingState state = sound;
+    forge(state);
+    Training fresh(small_plan(1), problems(), methods);
+    EXPECT_THROW(fresh.restore(read_checkpoint_json("c", write_checkpoint_json(state))), InputError)
+        << what;
+    // Nothing of it was taken over.
+    EXPECT_EQ(fresh.updates(), 0u) << what;
+  }
 }
 
 // A chain has no use for a second device: every policy that learns at all finds that out.

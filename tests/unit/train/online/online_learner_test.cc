@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <initializer_list>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "doppler/base/error.h"
+#include "doppler/base/hash.h"
 #include "doppler/base/rng.h"
 #include "doppler/device/spec.h"
 #include "doppler/exec/machine.h"
@@ -17,6 +20,7 @@
 #include "doppler/train/online/service.h"
 #include "doppler/train/placers/policy_placer.h"
 #include "lab/online_learning.h"
+#include "support/errors.h"
 
 namespace doppler::train {
 namespace {
@@ -263,6 +267,45 @@ TEST(OnlineLearner, RefusesStatesOfOthersAndDamagedOnes) {
   EXPECT_THROW(without.restore("s", state), InputError);
   for (std::size_t cut = 0; cut < state.size(); cut += state.size() / 37) {
     EXPECT_THROW(learner.restore("s", state.substr(0, cut)), InputError) << cut;
+  }
+  EXPECT_EQ(learner.state_json(), state);  // a refusal changes nothing
+}
+
+// Writes another number in the place of that of a key, and the checksum that belongs to it.
+std::string forged(const std::string& state, const std::string& key, const std::string& value) {
+  const std::size_t begin = state.find("\"" + key + "\": ") + key.size() + 4;
+  std::string text = state.substr(0, begin) + value + state.substr(state.find(',', begin));
+  const std::string sum = "\"checksum\": ";
+  text.resize(text.rfind(sum) + sum.size());
+  Hasher hasher;
+  hasher.add_bytes(text);
+  return text + "\"" + hash_to_string(hasher.value()) + "\"\n}\n";
+}
+
+TEST(OnlineLearner, RefusesForgedStates) {
+  const auto p = problem(40);
+  exec::VirtualMachine machine(p, hidden(*p), 1);
+  OnlineLearner learner(p, start_of(*p), *shipped_policy(), quick());
+  train::serve(learner, machine, {.runs = 60, .beside = false});
+  const std::string state = learner.state_json();
+  EXPECT_NO_THROW(learner.restore("s", forged(state, "runs", "60")));
+  // With the checksum of before.
+  std::string changed = state;
+  const std::size_t digit = changed.find("\"runs\": ") + 8;
+  changed[digit] = changed[digit] == '6' ? '7' : '6';
+  EXPECT_THAT(test::error_of([&] { learner.restore("s", changed); }),
+              testing::HasSubstr("checksum"));
+  for (const auto& [key, value] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"runs", "3"},
+           {"runs", "-1"},
+           {"runs", "18446744073709551615"},
+           {"explored", "61"},
+           {"noise", "\"AAAAAAAA8H8AAAAAAADwfwAAAAAAAPB/\""},
+           {"sums", "\"\""},
+           {"calibration", "\"AAAAAAAA8D8=\""},
+           {"calibration", "\"\""},
+           {"optimiser_steps", "\"\""}}) {
+    EXPECT_THROW(learner.restore("s", forged(state, key, value)), InputError) << key << value;
   }
   EXPECT_EQ(learner.state_json(), state);  // a refusal changes nothing
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "doppler/base/error.h"
@@ -206,6 +207,67 @@ TEST_F(Session, RefusesToResumeWhatIsNotThereOrOfOtherSettings) {
   settings.plan.episodes = 80;
   EXPECT_THAT(test::error_of([&] { run_session(one_problem(), settings); }),
               HasSubstr("other settings"));
+}
+
+// A kill or a full disk between two files of a save leaves rows of updates that the checkpoint
+// does not know, and perhaps half of a file.
+TEST_F(Session, ForgetsRowsAfterTheCheckpoint) {
+  const SessionSettings settings = small("whole", {Stage::kSimulation});
+  run_session(one_problem(), settings);
+  std::atomic<bool> stop = false;
+  SessionSettings part = small("part", {Stage::kSimulation});
+  part.stop = StopToken(&stop);
+  part.progress = [&](const SessionProgress& at) { stop = at.done >= 20; };
+  EXPECT_FALSE(run_session(one_problem(), part).complete);
+  write_file(path("part/metrics.csv"), read("whole/metrics.csv"));
+  write_file(path("part/.dopp-0123456789abcdef.tmp"), "half");
+  part.stop = {};
+  part.resume = true;
+  EXPECT_TRUE(run_session(one_problem(), part).complete);
+  // All but the last column, the seconds.
+  const auto rows = [](const std::string& text) {
+    std::string kept;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+      kept += line.substr(0, line.rfind(',')) + "\n";
+    return kept;
+  };
+  EXPECT_EQ(rows(read("part/metrics.csv")), rows(read("whole/metrics.csv")));
+  EXPECT_FALSE(has("part/.dopp-0123456789abcdef.tmp"));
+}
+
+TEST_F(Session, KeepsASecondOneOutOfItsFolder) {
+  SessionSettings settings = small("run", {Stage::kSimulation});
+  std::string told;
+  settings.progress = [&](const SessionProgress&) {
+    SessionSettings second = small("run", {Stage::kSimulation});
+    second.resume = true;
+    if (told.empty()) {
+      told = test::error_of<SystemError>([&] { run_session(one_problem(), second); });
+    }
+  };
+  EXPECT_TRUE(run_session(one_problem(), settings).complete);
+  EXPECT_THAT(told, HasSubstr("is working in this folder"));
+  EXPECT_FALSE(has("run/.lock"));
+}
+
+// Before online.json is there, a service has not begun.
+TEST_F(Session, SweepsAServiceThatWasKilledBeforeItHadBegun) {
+  const SessionSettings settings = small("run", {Stage::kReal});
+  run_session(one_problem(), settings);
+  const std::string state = read("run/online.json");
+  fs::remove(path("run/online.json"));
+  // Nobody was killed here: these may be files that somebody wants to keep.
+  EXPECT_THROW(run_session(one_problem(), settings), ParameterError);
+  EXPECT_TRUE(has("run/policy.json") && has("run/placement.json"));
+  write_file(path("run/.lock"), "12345\n");
+  EXPECT_TRUE(run_session(one_problem(), settings).complete);
+  EXPECT_EQ(read("run/online.json"), state);
+  // A training that was killed later keeps what it has.
+  run_session(one_problem(), small("trained", {Stage::kSimulation}));
+  write_file(path("trained/.lock"), "12345\n");
+  EXPECT_THROW(run_session(one_problem(), small("trained", {Stage::kReal})), ParameterError);
+  EXPECT_TRUE(has("trained/policy.json") && has("trained/checkpoint.json"));
 }
 
 TEST_F(Session, RefusesSettingsThatDoNotGoTogether) {

@@ -1,0 +1,164 @@
+#include "doppler/base/file.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "doppler/base/error.h"
+#include "support/errors.h"
+
+namespace doppler {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class Files : public ::testing::Test {
+ protected:
+  Files() {
+    std::string name = (fs::temp_directory_path() / "files.XXXXXX").string();
+    root_ = mkdtemp(name.data());
+  }
+  ~Files() override { fs::remove_all(root_); }
+
+  std::string path(const std::string& name) const { return root_ + "/" + name; }
+  static mode_t mode_of(const std::string& path) {
+    struct stat info {};
+    EXPECT_EQ(::stat(path.c_str(), &info), 0);
+    return info.st_mode & 07777;
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(root_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    return names;
+  }
+
+  std::string root_;
+};
+
+TEST_F(Files, WritesAndReplacesAndLeavesNothingElse) {
+  write_file(path("a"), "one");
+  write_file_durably(path("a"), "two");
+  EXPECT_EQ(read_file(path("a")), "two");
+  EXPECT_THAT(names(), ::testing::ElementsAre("a"));
+}
+
+TEST_F(Files, KeepsTheModeOfWhatItReplaces) {
+  for (const mode_t mode : {0600, 0644, 0755}) {
+    write_file(path("a"), "one");
+    ASSERT_EQ(::chmod(path("a").c_str(), mode), 0);
+    write_file(path("a"), "two");
+    EXPECT_EQ(mode_of(path("a")), mode);
+  }
+}
+
+TEST_F(Files, GivesANewFileTheModeThatTheMaskAllows) {
+  const mode_t before = ::umask(027);
+  write_file(path("a"), "one");
+  ::umask(before);
+  EXPECT_EQ(mode_of(path("a")), 0640u);
+}
+
+TEST_F(Files, ReplacesWhatALinkLeadsTo) {
+  fs::create_directory(path("deep"));
+  write_file(path("deep/target"), "one");
+  fs::create_symlink("deep/target", path("link"));
+  fs::create_symlink("link", path("link2"));
+  write_file(path("link2"), "two");
+  EXPECT_TRUE(fs::is_symlink(path("link2")) && fs::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("deep/target")), "two");
+  // One that leads to nothing yet.
+  fs::create_symlink("deep/new", path("dangling"));
+  write_file(path("dangling"), "three");
+  EXPECT_EQ(read_file(path("deep/new")), "three");
+  fs::create_symlink("round", path("round"));
+  EXPECT_THAT(test::error_of<SystemError>([&] { write_file(path("round"), ""); }),
+              HasSubstr("symbolic links"));
+}
+
+TEST_F(Files, RefusesAFileThatIsReadOnly) {
+  write_file(path("a"), "one");
+  ASSERT_EQ(::chmod(path("a").c_str(), 0444), 0);
+  for (const auto& call : {+[](const std::string& p) { write_file(p, "two"); },
+                           +[](const std::string& p) { check_writable(p); }}) {
+    EXPECT_THAT(test::error_of<SystemError>([&] { call(path("a")); }), HasSubstr("read-only"));
+  }
+  EXPECT_EQ(read_file(path("a")), "one");
+}
+
+// What somebody plants under the name that a temporary file might have is never followed.
+TEST_F(Files, DoesNotWriteThroughPlantedLinks) {
+  write_file(path("victim"), "safe");
+  fs::create_symlink("victim", path("a." + std::to_string(::getpid()) + ".tmp"));
+  write_file(path("a"), "one");
+  EXPECT_EQ(read_file(path("victim")), "safe");
+}
+
+TEST_F(Files, WritesTheLongestName) {
+  const std::string name(255, 'n');
+  write_file(path(name), "one");
+  EXPECT_EQ(read_file(path(name)), "one");
+}
+
+TEST_F(Files, WritesToDevicesAndPipesThemselves) {
+  write_file("/dev/null", "one");
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = read_file(path("pipe")); });
+  write_file(path("pipe"), "through");
+  reader.join();
+  EXPECT_EQ(got, "through");
+}
+
+TEST_F(Files, WritersOfOneFileNeverTearIt) {
+  const std::vector<std::string> contents{std::string(200'000, 'a'), std::string(100'000, 'b')};
+  std::vector<std::thread> writers;
+  for (const std::string& content : contents) {
+    writers.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) write_file(path("a"), content);
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_THAT(contents, ::testing::Contains(read_file(path("a"))));
+  EXPECT_THAT(names(), ::testing::ElementsAre("a"));
+}
+
+TEST_F(Files, RefusesToReadWhatIsTooLarge) {
+  write_file(path("large"), "");
+  // A hole, which takes no room on the disk.
+  ASSERT_EQ(::truncate(path("large").c_str(), static_cast<off_t>(kMostReadBytes) + 1), 0);
+  EXPECT_THAT(test::error_of<InputError>([&] { read_file(path("large")); }),
+              HasSubstr("more than 2 GiB"));
+}
+
+TEST_F(Files, SweepsOnlyTemporariesThatNobodyWrites) {
+  const std::string left = path(".dopp-0123456789abcdef.tmp");
+  const std::string written = path(".dopp-fedcba9876543210.tmp");
+  for (const std::string& name : {left, written, path(".dopp-note.tmp"), path("a.tmp")}) {
+    write_file(name, "half");
+  }
+  const int held = ::open(written.c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  remove_temporary_files(root_);
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(written) && fs::exists(path(".dopp-note.tmp")) &&
+              fs::exists(path("a.tmp")));
+  ::close(held);
+  remove_temporary_files(root_);
+  EXPECT_FALSE(fs::exists(written));
+  remove_temporary_files(path("nowhere"));
+}
+
+}  // namespace
+}  // namespace doppler
