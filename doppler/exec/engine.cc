@@ -183,6 +183,7 @@ void Engine::State::begin() {
 
 void Engine::State::end_run() {
   running_ = active_ = loss_ = false;
+  ++ended_runs_;
   timed_.reset();
   if (!broken_.empty()) return;  // a hung node may still use its memory
   for (std::size_t d = 0; d < lost_.size(); ++d) {
@@ -268,6 +269,12 @@ Values Engine::results() const {
 }
 double Engine::pacing_error() const {
   return state_->pacing_error();
+}
+std::uint64_t Engine::ended_runs() const {
+  return state_->ended_runs();
+}
+bool Engine::lose_unless_ended(DeviceId device, std::uint64_t runs) {
+  return state_->lose_unless_ended(device, runs);
 }
 void Engine::lose(DeviceId device) {
   state_->lose(device);

@@ -91,6 +91,11 @@ class Engine {
   // kernel that it runs cannot be stopped, so the run waits until that ends. Any thread may call
   // this at any time.
   void lose(DeviceId device);
+  // Returns how many runs have ended, in whatever way.
+  std::uint64_t ended_runs() const;
+  // Does what lose() does unless more than so many runs have ended, and returns whether it did: for
+  // whoever wants to lose a device in a certain run, which may end at the same moment.
+  bool lose_unless_ended(DeviceId device, std::uint64_t runs);
   // Brings a lost device back, or another one in its place, with empty memory. REQUIRES: no run is
   // going on.
   void restore(DeviceId device);

@@ -27,6 +27,23 @@ class Unlocked {
 
 void Engine::State::lose(DeviceId device) {
   const std::lock_guard lock(mutex_);
+  lose_now(device);
+}
+
+std::uint64_t Engine::State::ended_runs() const {
+  const std::lock_guard lock(mutex_);
+  return ended_runs_;
+}
+
+bool Engine::State::lose_unless_ended(DeviceId device, std::uint64_t runs) {
+  const std::lock_guard lock(mutex_);
+  if (ended_runs_ > runs) return false;
+  lose_now(device);
+  return true;
+}
+
+// REQUIRES: the lock is held.
+void Engine::State::lose_now(DeviceId device) {
   DOPPLER_CHECK(device.index() < lost_.size());
   if (std::exchange(lost_[device.index()], std::uint8_t{1})) return;
   if (!running_) {

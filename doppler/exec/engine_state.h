@@ -61,6 +61,8 @@ class Engine::State final : private TimedRun::Host {
   Values results() const;
   double pacing_error() const;
   void lose(DeviceId device);
+  std::uint64_t ended_runs() const;
+  bool lose_unless_ended(DeviceId device, std::uint64_t runs);
   void restore(DeviceId device);
 
  private:
@@ -142,6 +144,7 @@ class Engine::State final : private TimedRun::Host {
   void copies_released(std::span<const CopyIndex> copies) override;
 
   // --- engine_losses.cc ---
+  void lose_now(DeviceId device);
   void require_a_device() const;
   bool uses_lost_device(const schedule::Placement& placement) const;
   void refuse_lost_devices(const schedule::Placement& placement) const;
@@ -170,14 +173,15 @@ class Engine::State final : private TimedRun::Host {
   Clock::time_point origin_;  // when `loaded_` started, from which the times of `timed_` count
   std::uint64_t seed_ = 0;
   std::size_t executing_ = 0;  // nodes, and copies made without the lock, that have not ended
-  bool running_ = false;       // a run is going on, though it may pause for a new placement
-  bool active_ = false;        // nodes and transfers may start
-  bool loss_ = false;          // a device was lost during the run and not yet replaced
-  bool complete_ = false;      // the last run has all its results
-  bool stopping_ = false;      // threads are to end
-  std::string failure_;        // why the run fails; empty if it does not
-  std::string broken_;         // why there can be no more runs; empty if there can
-  std::string lost_result_;    // the device that was lost with results after the run
+  std::uint64_t ended_runs_ = 0;
+  bool running_ = false;     // a run is going on, though it may pause for a new placement
+  bool active_ = false;      // nodes and transfers may start
+  bool loss_ = false;        // a device was lost during the run and not yet replaced
+  bool complete_ = false;    // the last run has all its results
+  bool stopping_ = false;    // threads are to end
+  std::string failure_;      // why the run fails; empty if it does not
+  std::string broken_;       // why there can be no more runs; empty if there can
+  std::string lost_result_;  // the device that was lost with results after the run
   std::vector<std::uint8_t> ended_nodes_;  // by node of the whole graph
   // After a loss: the values of results that were there, and which results these are, so that they
   // are also known if there are no values.

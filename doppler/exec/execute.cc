@@ -54,16 +54,18 @@ class ScheduledLosses {
     }
     std::sort(due.begin(), due.end(),
               [](const Due& a, const Due& b) { return a.seconds < b.seconds; });
-    thread_ = std::thread([this, &engine, due = std::move(due), start = Clock::now()] {
-      std::unique_lock lock(mutex_);
-      for (const Due& next : due) {
-        if (changed_.wait_until(lock, start + seconds(next.seconds), [&] { return over_; })) {
-          return;
-        }
-        engine.lose(next.device);
-        lost_.push_back(next.device);
-      }
-    });
+    thread_ = std::thread(
+        [this, &engine, due = std::move(due), ended = engine.ended_runs(), start = Clock::now()] {
+          std::unique_lock lock(mutex_);
+          for (const Due& next : due) {
+            if (changed_.wait_until(lock, start + seconds(next.seconds), [&] { return over_; })) {
+              return;
+            }
+            // The run may have ended this moment, so that nobody looks at its results yet.
+            if (!engine.lose_unless_ended(next.device, ended)) return;
+            lost_.push_back(next.device);
+          }
+        });
   }
   ~ScheduledLosses() { end(); }
 

@@ -117,5 +117,41 @@ TEST(Execute, NanFailsTheCheckInWhicheverRunItComes) {
   EXPECT_EQ(result.runs, 4);
 }
 
+// A loss that is due about when the run ends comes in the run or not at all: never between the run
+// and the comparison of its results.
+TEST(Execute, ALossThatIsDueAsTheRunEndsLeavesItsResults) {
+  compile::FoundPlan compiled =
+      test::compile_program(test::small_program("classifier"), {.parts = tra::Parts{{"batch", 2}}});
+  const auto problem = std::make_shared<const cost::Problem>(
+      std::make_shared<const graph::Graph>(std::move(compiled.lowered.graph)),
+      std::make_shared<const device::Topology>(device::topology_from_spec("cpu:2")));
+  std::vector<DeviceId> devices(problem->node_count());
+  for (std::size_t v = 0; v < devices.size(); ++v) devices[v] = DeviceId::of(v % 2);
+  const schedule::Placement placement = schedule::with_b_levels(*problem, devices);
+  ExecuteSettings settings;
+  settings.warmup = 0;
+  settings.check = true;
+  settings.replace = [](const cost::Problem& remaining) {
+    std::vector<DeviceId> device;
+    for (std::size_t v = 0; v < remaining.node_count(); ++v) {
+      device.push_back(remaining.allowed_devices(NodeId::of(v)).front());
+    }
+    return schedule::with_b_levels(remaining, std::move(device));
+  };
+  std::size_t in_time = 0;
+  double seconds = execute(problem, placement, settings).median;
+  constexpr int kRounds = 150;
+  for (int round = 0; round < kRounds; ++round) {
+    settings.losses = {{problem->topology().device(DeviceId(1)).name, seconds}};
+    const ExecuteResult result = execute(problem, placement, settings);
+    EXPECT_FALSE(result.different) << round << ": " << result.different->tensor;
+    in_time += result.lost.size();
+    // Towards the end of the run from either side.
+    seconds *= result.lost.empty() ? 0.97 : 1.03;
+  }
+  EXPECT_GT(in_time, 0u);
+  EXPECT_LT(in_time, static_cast<std::size_t>(kRounds));
+}
+
 }  // namespace
 }  // namespace doppler::exec
