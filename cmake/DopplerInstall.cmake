@@ -25,5 +25,4 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/doppler-config-version.c
 install(FILES "${PROJECT_BINARY_DIR}/doppler-config.cmake"
               "${PROJECT_BINARY_DIR}/doppler-config-version.cmake"
               "${CMAKE_CURRENT_LIST_DIR}/FindMetis.cmake"
-              "${CMAKE_CURRENT_LIST_DIR}/FindOpenBLAS.cmake"
         DESTINATION ${package_dir})

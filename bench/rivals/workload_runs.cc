@@ -19,7 +19,7 @@
 #include "doppler/api/doppler.h"
 #include "doppler/base/error.h"
 #include "doppler/base/rng.h"
-#include "doppler/kernel/cpu/contract_plan.h"
+#include "doppler/kernel/cpu/blas.h"
 #include "doppler/kernel/kernel_call.h"
 #include "doppler/sim/simulator.h"
 #include "doppler/tra/language/program_text.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "doppler/base/error.h"
-#include "doppler/kernel/cpu/contract_plan.h"
+#include "doppler/kernel/cpu/blas.h"
 
 namespace doppler::exec {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/exec/engine_state.h"
-#include "doppler/kernel/cpu/contract_plan.h"
+#include "doppler/kernel/cpu/blas.h"
 #include "doppler/kernel/kernel_call.h"
 
 namespace doppler::exec {

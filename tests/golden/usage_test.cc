@@ -31,6 +31,13 @@ TEST(Usage, HelpIsEverywhereAndHasExamples) {
   EXPECT_EQ(dopp("graph --help").exit_code, 0);
 }
 
+// Loading it takes much memory, which only kernels are worth; where there is little it never ends.
+TEST(Usage, OpenBlasIsNotLoadedAtTheStart) {
+  const Outcome libraries = dopp("--version", {.environment = {"LD_TRACE_LOADED_OBJECTS=1"}});
+  EXPECT_THAT(libraries.out, HasSubstr("libc.so"));
+  EXPECT_THAT(libraries.out, testing::Not(HasSubstr("blas")));
+}
+
 TEST(Usage, Version) {
   const Outcome outcome = dopp("--version");
   EXPECT_EQ(outcome.exit_code, 0);

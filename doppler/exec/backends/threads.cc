@@ -5,7 +5,7 @@
 #include <sched.h>
 
 #include "doppler/base/error.h"
-#include "doppler/kernel/cpu/contract_plan.h"
+#include "doppler/kernel/cpu/blas.h"
 
 namespace doppler::exec {
 namespace {

@@ -1,5 +1,5 @@
-// Contractions on the CPU: matrix products by OpenBLAS, and the plan by which a contraction is
-// computed with them. Plans and their runnables are immutable, so threads share them freely.
+// The plan by which a contraction is computed on the CPU with matrix products (blas.h). Plans and
+// their runnables are immutable, so threads share them freely.
 //
 // A contraction is computed as matrix products on the operands as they are in memory if possible,
 // else on copies in another layout, or by plain loops if the matrices would be too small.
@@ -16,32 +16,12 @@
 #include <string>
 #include <vector>
 
+#include "doppler/kernel/cpu/blas.h"
 #include "doppler/kernel/cpu/loop_nest.h"
 #include "doppler/kernel/cpu/runnable.h"
 #include "doppler/kernel/einsum.h"
 
 namespace doppler::kernel::cpu {
-
-// A row-major matrix in memory, or the transpose of one.
-struct MatrixLayout {
-  std::int64_t leading = 1;  // elements from a stored row to the next
-  bool transposed = false;
-};
-
-// Computes C = A B, or C += A B if `accumulate`, for A of m x k, B of k x n and C of m x n with
-// rows `c_leading` elements apart. REQUIRES: m, n, k >= 1; all numbers fit in an int; C overlaps
-// neither A nor B.
-template <class T>
-void gemm(std::int64_t m, std::int64_t n, std::int64_t k, const T* a, MatrixLayout a_layout,
-          const T* b, MatrixLayout b_layout, bool accumulate, T* c, std::int64_t c_leading);
-
-// Makes OpenBLAS compute each product on the thread that asks for it, in the whole process. For
-// callers that run kernels on threads of their own.
-void use_one_blas_thread();
-
-// Throws std::bad_alloc unless `threads` threads could each have OpenBLAS's workspace now. OpenBLAS
-// itself would ask for that memory again and again without end if there is none.
-void require_blas_memory(std::size_t threads);
 
 // A way to compute one contraction. Strings are lists of labels, outermost first.
 struct ContractPlan {

@@ -3,7 +3,7 @@
 //
 // Tensors are dense, row-major and contiguous. T is float (for real work) or double (for checking
 // gradients). `contract` calls OpenBLAS, whose number of threads is a setting of the process
-// (use_one_blas_thread() in contract_plan.h).
+// (use_one_blas_thread() in blas.h).
 #pragma once
 
 #include <cstddef>
