@@ -39,16 +39,23 @@ std::string harmless(std::string_view text, bool keep_lines) {
   return result;
 }
 
-void write_line(std::string_view kind, std::string_view message) {
-  // The names that a message quotes may be of any length.
+// Returns the text without its middle if it is too long: the names that a message quotes may be of
+// any length.
+std::string shortened(std::string_view text) {
   constexpr std::size_t kMostBytes = 4000, kTail = 1000;
-  std::string line(message.substr(0, kMostBytes));
-  if (message.size() > kMostBytes) {
-    line.resize(kMostBytes - kTail);
-    line.resize(valid_utf8_prefix(line));
-    line += fmt::format(" … ({} bytes left out) … ", message.size() - kMostBytes);
-    line += message.substr(message.size() - kTail);
+  if (text.size() <= kMostBytes) return std::string(text);
+  const std::string_view head = text.substr(0, kMostBytes - kTail);
+  std::string_view tail = text.substr(text.size() - kTail);
+  // It begins with a character, of which all bytes but the first have these two highest bits.
+  while (!tail.empty() && (static_cast<unsigned char>(tail[0]) & 0xc0) == 0x80) {
+    tail.remove_prefix(1);
   }
+  return fmt::format("{} … ({} bytes left out) … {}", head.substr(0, valid_utf8_prefix(head)),
+                     text.size() - kMostBytes, tail);
+}
+
+void write_line(std::string_view kind, std::string_view message) {
+  std::string line = shortened(message);
   std::replace(line.begin(), line.end(), '\n', ' ');
   write_quietly(fmt::format("dopp: {}: {}\n", kind, harmless(line, false)));
 }
@@ -66,11 +73,13 @@ struct StoppingSignal {
 };
 StoppingSignal stopping_signals[] = {{SIGINT}, {SIGTERM}, {SIGHUP}};
 
-// Leaves the second signal, whichever it is, to end the program.
+// Leaves the second signal, be it SIGINT or SIGTERM, to end the program.
 extern "C" void on_signal(int) {
   interrupted.store(true, std::memory_order_relaxed);
   for (const StoppingSignal& signal : stopping_signals) {
-    if (signal.caught.load(std::memory_order_relaxed)) std::signal(signal.number, SIG_DFL);
+    if (!signal.caught.load(std::memory_order_relaxed)) continue;
+    // A terminal that closes often sends SIGHUP twice, by the shell and by the kernel.
+    std::signal(signal.number, signal.number == SIGHUP ? SIG_IGN : SIG_DFL);
   }
 }
 
@@ -87,7 +96,7 @@ void print(std::string_view text) {
 }
 
 void print_beside(std::string_view text) {
-  write_all(STDERR_FILENO, text);
+  write_all(STDERR_FILENO, harmless(text, true));
 }
 
 void check_output(const std::string& path) {
@@ -96,7 +105,7 @@ void check_output(const std::string& path) {
 
 void write_output(const std::string& path, std::string_view text) {
   if (path == kStandardOutput) {
-    write_out(text);
+    write_out(::isatty(STDOUT_FILENO) == 1 ? harmless(text, true) : std::string(text));
   } else {
     write_file(path, text);
   }
@@ -107,7 +116,7 @@ void print_error(std::string_view message) {
 }
 
 void print_source_error(std::string_view message) {
-  write_quietly(fmt::format("dopp: error: {}\n", harmless(message, true)));
+  write_quietly(fmt::format("dopp: error: {}\n", harmless(shortened(message), true)));
 }
 
 void print_warning(std::string_view message) {
@@ -151,7 +160,8 @@ void ProgressLine::draw() {
   std::unique_lock lock(mutex_);
   if (changed_.wait_for(lock, 1s, [this] { return done_; })) return;
   for (std::size_t turn = 0; !done_; ++turn) {
-    const std::string line = fmt::format("{} {}", kSpinner[turn % kSpinner.size()], text_);
+    const std::string line =
+        fmt::format("{} {}", kSpinner[turn % kSpinner.size()], harmless(text_, false));
     write_quietly(std::string(kClearLine) + line.substr(0, kLineWidth));
     changed_.wait_for(lock, 200ms, [this] { return done_; });
   }

@@ -25,7 +25,8 @@ inline constexpr std::string_view kStandardOutput = "-";
 // Throws SystemError where write_output() surely could not write there. An empty path passes: there
 // is no file.
 void check_output(const std::string& path);
-// Writes a file whole or not at all, or to standard output where that is its name.
+// Writes a file whole or not at all, or to standard output where that is its name: as it is, or as
+// print() does where that is a terminal.
 void write_output(const std::string& path, std::string_view text);
 
 // Write one line to standard error: "dopp: error: …", "dopp: warning: …".
@@ -61,8 +62,8 @@ class ProgressLine {
 };
 
 // Catches Ctrl-C (SIGINT), SIGTERM and SIGHUP from now on: the first of them asks the work to stop
-// and keep its best result, the second ends the program. Those that were ignored when the program
-// started, as nohup does, stay ignored.
+// and keep its best result, the second ends the program, unless it is SIGHUP. Those that were
+// ignored when the program started, as nohup does, stay ignored.
 StopToken interrupts();
 
 }  // namespace doppler::app

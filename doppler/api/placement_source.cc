@@ -32,7 +32,8 @@ std::string find_beside(const std::string& path, const std::string& file) {
 // may be hostile, and reading these could wait for ever.
 void refuse_pipe(const std::string& placement, const std::string& named) {
   std::error_code error;
-  if (!fs::exists(named, error) || fs::is_regular_file(named, error)) return;
+  const fs::file_status status = fs::status(named, error);
+  if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) return;
   throw InputError(
       fmt::format("{}: names {}, which is no regular file: name it yourself", placement, named));
 }

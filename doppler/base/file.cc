@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -61,19 +62,36 @@ bool is_of_kernel(const std::string& path) {
          (path.starts_with("/dev/") && !path.starts_with("/dev/shm/"));  // shm holds plain files
 }
 
+// Throws SystemError for a link that another user left in a folder in which everybody may write:
+// it may have been put there to have another file overwritten.
+void refuse_planted(const std::string& path, const std::string& link) {
+  struct stat of_link {
+  }, of_folder{};
+  if (::lstat(link.c_str(), &of_link) != 0 || !S_ISLNK(of_link.st_mode) ||
+      ::stat(folder_of(link).c_str(), &of_folder) != 0) {
+    return;
+  }
+  constexpr mode_t kShared = S_ISVTX | S_IWOTH;
+  if ((of_folder.st_mode & kShared) == kShared && of_link.st_uid != ::geteuid() &&
+      of_link.st_uid != of_folder.st_uid) {
+    refuse_writing(path, "is a link that another user left in a shared folder");
+  }
+}
+
 // Follows links. Throws SystemError for a folder, for a file that is read-only, and for links that
-// go round in circles.
+// cannot be followed.
 Target find_target(const std::string& path) {
   constexpr int kMostLinks = 40;  // as many as Linux follows
   Target target{.path = path};
   target.exists = ::stat(path.c_str(), &target.info) == 0;
-  if (!target.exists && errno == ELOOP) refuse_writing(path, std::strerror(errno));
+  if (!target.exists && errno != ENOENT) refuse_writing(path, std::strerror(errno));
   if (target.exists && S_ISDIR(target.info.st_mode)) refuse_writing(path, "is a directory");
   target.in_place = (target.exists && !S_ISREG(target.info.st_mode)) || is_of_kernel(path);
   std::error_code error;
   for (int i = 0; i < kMostLinks && !target.in_place; ++i) {
     const std::filesystem::path link = std::filesystem::read_symlink(target.path, error);
     if (error) break;  // is no link
+    refuse_planted(path, target.path);
     target.path = (std::filesystem::path(target.path).parent_path() / link).string();
     target.in_place = is_of_kernel(target.path);
   }
@@ -102,8 +120,13 @@ int make_temporary(const std::string& folder, mode_t mode, std::string& name) {
     const int file =
         ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (file < 0 && errno == EEXIST) continue;
-    if (file >= 0) ::flock(file, LOCK_EX | LOCK_NB);  // for remove_temporary_files()
-    return file;
+    if (file < 0) return file;
+    // The lock tells remove_temporary_files() that somebody writes the file. It may have been taken
+    // for one that was left before it was locked.
+    const bool locked = ::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    struct stat info {};
+    if (locked && ::fstat(file, &info) == 0 && info.st_nlink > 0) return file;
+    ::close(file);
   }
   return -1;
 }
@@ -119,11 +142,45 @@ bool is_temporary(std::string_view name) {
 
 enum class Durability : std::uint8_t { kAsTheSystemLikes, kOnDisk };
 
+// Returns the descriptor of this process that a path names; -1 if it names none.
+int descriptor_named(std::string_view path) {
+  if (path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    int number = -1;
+    const std::string_view digits = path.substr(folder.size());
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return read.ec == std::errc() && read.ptr == digits.data() + digits.size() ? number : -1;
+  }
+  return -1;
+}
+
 void write_in_place(const std::string& path, std::string_view content) {
-  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  // What others write to the descriptor stands before or behind the content, and not on it.
+  const int named = descriptor_named(path);
+  Descriptor file(named >= 0 ? ::fcntl(named, F_DUPFD_CLOEXEC, 0)
+                             : ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0 || !write_all(file.get(), content) || file.close_now() != 0) {
     refuse_writing(path, std::strerror(errno));
   }
+}
+
+// Gives a file the owner, the group and the mode of one that it will replace, as far as the system
+// permits: only root may give files away. Nobody gets rights that they did not have, not even for a
+// moment.
+bool take_over(int file, const struct stat& replaced) {
+  mode_t mode = replaced.st_mode & 0777;
+  const uid_t kSame = static_cast<uid_t>(-1);
+  if (::fchown(file, kSame, replaced.st_gid) != 0) mode &= ~mode_t{070};
+  [[maybe_unused]] const int given = ::fchown(file, replaced.st_uid, static_cast<gid_t>(-1));
+  if (::fchmod(file, mode) == 0) return true;
+  // Some file systems have one mode for all files.
+  struct stat info {};
+  const int reason = errno;
+  const bool same = ::fstat(file, &info) == 0 && (info.st_mode & 0777) == mode;
+  errno = reason;
+  return same;
 }
 
 void write_whole(const std::string& path, std::string_view content, Durability durability) {
@@ -140,13 +197,10 @@ void write_whole(const std::string& path, std::string_view content, Durability d
     throw SystemError(fmt::format("{}: cannot {}: {}", path, what, reason));
   };
   if (!write_all(file.get(), content)) fail("write");
-  if (target.exists) {
-    if (::fchmod(file.get(), target.info.st_mode & 0777) != 0) fail("set the mode of");
-    // Only root may give files away. A file of others is otherwise replaced by one's own.
-    [[maybe_unused]] const int given = ::fchown(file.get(), target.info.st_uid, target.info.st_gid);
-  }
+  if (target.exists && !take_over(file.get(), target.info)) fail("set the mode of");
   const bool on_disk = durability == Durability::kOnDisk;
   if (on_disk && ::fsync(file.get()) != 0) fail("write");
+  const Descriptor lock(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));  // to hold it until the end
   if (file.close_now() != 0) fail("write");
   if (::rename(temporary.c_str(), target.path.c_str()) != 0) fail("rename to it");
   if (!on_disk) return;
@@ -211,7 +265,7 @@ void remove_temporary_files(const std::string& folder) {
     const std::filesystem::path path = entry->path();
     entry.increment(error);
     if (!is_temporary(path.filename().string())) continue;
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    const Descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     // Whoever writes the file holds its lock, which dies with the process.
     if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
   }

@@ -50,7 +50,8 @@ FolderLock::FolderLock(std::string folder) : folder_(std::move(folder)) {
 }
 
 FolderLock::~FolderLock() {
-  ::unlink((folder_ + "/" + kFile).c_str());
+  const std::string path = folder_ + "/" + kFile;
+  if (is_at(file_, path)) ::unlink(path.c_str());
   ::close(file_);
   remove_made_folders();
 }
@@ -77,20 +78,26 @@ void FolderLock::lock_file() {
     if (file_ < 0) {
       throw SystemError(fmt::format("{}: cannot write: {}", folder_, std::strerror(errno)));
     }
-    if (::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    const bool locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno == EWOULDBLOCK) {
       const std::string process = process_named_in(file_);
       ::close(file_);
       throw SystemError(fmt::format("{}: {} is working in this folder", folder_,
                                     process.empty() ? "another process" : "process " + process));
     }
-    // Whoever had the lock before removed the file in between: that lock keeps nobody out.
-    if (is_at(file_, path)) break;
+    // Whoever had the lock before may have removed the file in between: such a lock keeps nobody
+    // out.
+    if (is_at(file_, path)) {
+      // Whoever ends in another way than by being killed removes the file.
+      was_left_by_killed_ = locked && !process_named_in(file_).empty();
+      break;
+    }
     ::close(file_);
   }
-  // Whoever ends in another way removes the file.
-  was_left_by_killed_ = !process_named_in(file_).empty();
   // The lock holds without the name, which helps people only: on a full disk it is missing.
-  if (::ftruncate(file_, 0) == 0) write_all(file_, fmt::format("{}\n", ::getpid()));
+  if (::ftruncate(file_, 0) == 0 && write_all(file_, fmt::format("{}\n", ::getpid()))) {
+    ::fsync(file_);  // a crash counts as a kill
+  }
 }
 
 }  // namespace doppler

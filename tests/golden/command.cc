@@ -91,6 +91,8 @@ Outcome dopp(const std::string& line, const RunAs& how) {
   if (child == 0) {
     // Only calls that are safe between fork and exec.
     if (!how.directory.empty() && ::chdir(how.directory.c_str()) != 0) ::_exit(126);
+    // Not as whoever started the tests had them.
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
     for (const int signal : how.ignored) ::signal(signal, SIG_IGN);
     ::dup2(out.write_end, STDOUT_FILENO);
     ::dup2(err.write_end, STDERR_FILENO);

@@ -245,7 +245,7 @@ UpdateReport Training::update() {
   }
   if (!std::isfinite(report.batch.gradient_length)) {
     report.rolled_back = true;
-  } else if (!imitating && plan_.learner.recipe != Recipe::kPaper &&
+  } else if (!imitating && plan_.learner.recipe != Recipe::kPaper && task.best_time() > 0.0 &&
              std::isfinite(report.batch.mean)) {
     report.rolled_back =
         watch_.after_update(std::log(report.batch.mean / task.best_time()), learner_);

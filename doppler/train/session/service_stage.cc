@@ -96,7 +96,9 @@ void open_service(const TrainingProblem& problem, const SessionSettings& setting
     folder.read_rows(learner.summary());
     return;
   }
-  if (!settings.resume) folder.require_free();
+  // After other stages there may be the first files of a service that was killed, which are made
+  // anew.
+  if (!settings.resume || !folder.has_own_start()) folder.require_free();
   if (settings.resume && alone) {
     throw InputError(fmt::format("{}: there is no service to go on with", settings.folder));
   }
@@ -188,25 +190,21 @@ void ServiceFolder::require_free() const {
   }
 }
 
-void ServiceFolder::remove_unbegun() const {
-  if (has_state() || RunFolder::exists(path_) || !path_exists(start_path())) return;
+bool ServiceFolder::has_own_start() const {
+  if (!path_exists(start_path())) return false;
   try {
-    const schedule::PlacementOrigin origin =
-        schedule::read_placement_origin(start_path(), read_file(start_path()));
-    if (origin.method != kStartMethod) return;
+    const std::string text = read_file(start_path());
+    return schedule::read_placement_origin(start_path(), text).method == kStartMethod;
   } catch (const InputError&) {
-    return;  // is of somebody else
+    return false;
   }
-  remove_all();
 }
 
-// Keeps the policy of a training of the same folder. start.json goes last, since it tells that the
-// others are of a service.
-void ServiceFolder::remove_all() const {
-  std::error_code error;
-  fs::remove(state_path(), error);
-  if (!RunFolder::exists(path_)) fs::remove(policy_path(), error);
-  for (const std::string& file : {placement_path(), runs_path(), start_path()}) {
+void ServiceFolder::remove_unbegun() const {
+  if (has_state() || RunFolder::exists(path_) || !has_own_start()) return;
+  // What marks the service as ours goes last.
+  for (const std::string& file : {policy_path(), placement_path(), runs_path(), start_path()}) {
+    std::error_code error;
     fs::remove(file, error);
   }
 }
@@ -214,11 +212,17 @@ void ServiceFolder::remove_all() const {
 void ServiceFolder::begin(const OnlineLearner& learner, const TrainingProblem& problem,
                           std::uint64_t seed) {
   check_writable(state_path());
+  std::vector<std::string> added;
+  for (const std::string& file :
+       {state_path(), policy_path(), placement_path(), runs_path(), start_path()}) {
+    if (!path_exists(file)) added.push_back(file);
+  }
   try {
     write_placement_file(start_path(), *learner.incumbent(), kStartMethod, problem, seed);
     save(learner, problem, seed);
   } catch (const SystemError&) {
-    remove_all();
+    std::error_code error;
+    for (const std::string& file : added) fs::remove(file, error);
     throw;
   }
 }

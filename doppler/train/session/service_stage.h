@@ -56,11 +56,13 @@ class ServiceFolder {
   // Throws folder_taken() if the folder holds a service, and ParameterError if it holds other
   // files that a service would replace.
   void require_free() const;
+  // Returns whether start.json is one that a service wrote.
+  bool has_own_start() const;
   // Removes what a service left that was killed before it had begun. REQUIRES: a session in this
   // folder was killed.
   void remove_unbegun() const;
-  // Writes start.json and saves for the first time; if that fails, nothing is left. Throws
-  // SystemError. REQUIRES: the folder is there.
+  // Writes start.json and saves for the first time; if that fails, no file is there that was not
+  // there before. Throws SystemError. REQUIRES: the folder is there.
   void begin(const OnlineLearner& learner, const TrainingProblem& problem, std::uint64_t seed);
   // Reads the rows of the runs before a checkpoint; the runs after it are made again. Throws
   // InputError if they are not those that the checkpoint counts.
@@ -75,8 +77,6 @@ class ServiceFolder {
   std::pair<double, double> medians() const;
 
  private:
-  void remove_all() const;
-
   std::string path_;
   std::mutex mutex_;  // guards rows_ while runs are served
   std::vector<ServiceRow> rows_;

@@ -270,9 +270,7 @@ SessionResult run_session(const std::vector<TrainingProblem>& problems,
   const bool real = settings.stages.contains(Stage::kReal);
   const FolderLock lock(settings.folder);
   remove_temporary_files(settings.folder);
-  if (lock.was_left_by_killed() && !settings.resume) {
-    ServiceFolder(settings.folder).remove_unbegun();
-  }
+  if (lock.was_left_by_killed()) ServiceFolder(settings.folder).remove_unbegun();
   if (real && !settings.resume) {
     RunFolder::require_free(settings.folder);
     ServiceFolder(settings.folder).require_free();

@@ -7,7 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -96,12 +99,35 @@ TEST_F(Files, RefusesAFileThatIsReadOnly) {
   EXPECT_EQ(read_file(path("a")), "one");
 }
 
-// What somebody plants under the name that a temporary file might have is never followed.
-TEST_F(Files, DoesNotWriteThroughPlantedLinks) {
+// Nothing can be planted under a name that nobody can foresee.
+TEST_F(Files, WritesUnderANewNameEachTime) {
+  std::atomic<bool> done = false;
+  std::set<std::string> seen;
+  std::thread watcher([&] {
+    while (!done) {
+      for (const std::string& name : names()) seen.insert(name);
+    }
+  });
+  const std::string content(1'000'000, 'x');
+  const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (std::chrono::steady_clock::now() < enough) write_file(path("a"), content);
+  done = true;
+  watcher.join();
+  seen.erase("a");
+  EXPECT_GT(seen.size(), 1u);
+  EXPECT_THAT(seen, ::testing::Each(::testing::MatchesRegex("\\.dopp-[0-9a-f]+\\.tmp")));
+}
+
+TEST_F(Files, RefusesALinkThatAnotherUserLeftInASharedFolder) {
   write_file(path("victim"), "safe");
-  fs::create_symlink("victim", path("a." + std::to_string(::getpid()) + ".tmp"));
-  write_file(path("a"), "one");
-  EXPECT_EQ(read_file(path("victim")), "safe");
+  fs::create_symlink("victim", path("a"));
+  ASSERT_EQ(::chmod(root_.c_str(), 01777), 0);
+  write_file(path("a"), "own");  // one's own link is followed
+  // Only root can try.
+  constexpr uid_t kOther = 12345;
+  if (::lchown(path("a").c_str(), kOther, kOther) != 0) return;
+  EXPECT_THROW(write_file(path("a"), "taken"), SystemError);
+  EXPECT_EQ(read_file(path("victim")), "own");
 }
 
 TEST_F(Files, WritesTheLongestName) {
@@ -121,16 +147,38 @@ TEST_F(Files, WritesToDevicesAndPipesThemselves) {
   EXPECT_EQ(got, "through");
 }
 
+// As a shell has it for -o /dev/stdout >> log.
+TEST_F(Files, WritesBehindWhatADescriptorHas) {
+  const int file = ::open(path("log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_EQ(::write(file, "before ", 7), 7);
+  write_file("/dev/fd/" + std::to_string(file), "written ");
+  ASSERT_EQ(::write(file, "after", 5), 5);
+  ::close(file);
+  EXPECT_EQ(read_file(path("log")), "before written after");
+}
+
 TEST_F(Files, WritersOfOneFileNeverTearIt) {
   const std::vector<std::string> contents{std::string(200'000, 'a'), std::string(100'000, 'b')};
+  write_file(path("a"), contents[0]);
+  std::atomic<bool> done = false;
+  std::size_t torn = 0, reads = 0;
+  std::thread reader([&] {
+    while (!done || reads == 0) {
+      const std::string found = read_file(path("a"));
+      torn += found != contents[0] && found != contents[1];
+      ++reads;
+    }
+  });
   std::vector<std::thread> writers;
   for (const std::string& content : contents) {
     writers.emplace_back([&] {
-      for (int i = 0; i < 50; ++i) write_file(path("a"), content);
+      for (int i = 0; i < 100; ++i) write_file(path("a"), content);
     });
   }
   for (std::thread& writer : writers) writer.join();
-  EXPECT_THAT(contents, ::testing::Contains(read_file(path("a"))));
+  done = true;
+  reader.join();
+  EXPECT_EQ(torn, 0u) << "of " << reads;
   EXPECT_THAT(names(), ::testing::ElementsAre("a"));
 }
 

@@ -68,6 +68,7 @@ TEST_F(FolderLocks, DiesWithItsProcess) {
     if (::write(ready[1], &byte, 1) == 1) ::pause();
     ::_exit(0);
   }
+  ::close(ready[1]);  // so that a child that fails ends the reading
   char byte = 0;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   EXPECT_THAT(test::error_of<SystemError>([&] { FolderLock second(root_); }),

@@ -11,6 +11,7 @@
 #include "doppler/place/registry.h"
 #include "doppler/train/session/checkpoint.h"
 #include "support/errors.h"
+#include "support/graphs.h"
 #include "support/place_support.h"
 #include "support/random_problems.h"
 
@@ -278,6 +279,20 @@ TEST(Training, RefusesForgedStates) {
     // Nothing of it was taken over.
     EXPECT_EQ(fresh.updates(), 0u) << what;
   }
+}
+
+// Where the best time is 0, no batch can be told to be so many times slower.
+TEST(Training, GoesOnWhereNothingTakesTime) {
+  const place::Registry methods = place::classical_methods();
+  const Problems nothing = {test::uniform_problem(
+      test::simple_graph({{"a", 0.0}, {"b", 0.0}, {"c", 0.0}}, {{"a", "b"}, {"a", "c"}}, 1.0), 2,
+      cost::LinkMode::kChannel)};
+  Training training(small_plan(1), nothing, methods);
+  while (!training.done()) training.update();
+  EXPECT_EQ(training.task(0).best_time(), 0.0);
+  Training resumed(small_plan(1), nothing, methods);
+  EXPECT_NO_THROW(
+      resumed.restore(read_checkpoint_json("c", write_checkpoint_json(training.state()))));
 }
 
 // A chain has no use for a second device: every policy that learns at all finds that out.

@@ -261,6 +261,11 @@ TEST_F(Session, SweepsAServiceThatWasKilledBeforeItHadBegun) {
   EXPECT_THROW(run_session(one_problem(), settings), ParameterError);
   EXPECT_TRUE(has("run/policy.json") && has("run/placement.json"));
   write_file(path("run/.lock"), "12345\n");
+  // Whoever tries to resume first finds nothing to go on with, and loses nothing.
+  SessionSettings resumed = settings;
+  resumed.resume = true;
+  EXPECT_THAT(test::error_of([&] { run_session(one_problem(), resumed); }),
+              HasSubstr("no service to go on with"));
   EXPECT_TRUE(run_session(one_problem(), settings).complete);
   EXPECT_EQ(read("run/online.json"), state);
   // A training that was killed later keeps what it has.
