@@ -196,15 +196,24 @@ def memory(bench):
         graph = bench.generate(f"llama-layer {sizes} --shards 4 --shard seq=4,heads=4,ffn=4,vocab=4")
         text = json.loads(graph.read_text())
         least = least_capacity(bench, graph, text)
-        place = lambda method: bench.place(graph, "4xP100", method, "--finetune", 10, *(
-            ["--budget", 15] if method == "auto" else []))
+        untrained = {name: bench.train(graph, "4xP100", *more)[0] / "policy.json" for name, more in CONTROLS.items()}
+
+        def place(method):
+            if method in CONTROLS:
+                return bench.place(graph, "4xP100", "policy", "--policy", untrained[method])
+            return bench.place(graph, "4xP100", method, "--finetune", 10, *(["--budget", 15] if method == "auto" else []))
+
         free = place("policy")
         for factor in (1.1, 1.5, 2):
             capacity = math.ceil(factor * least)
             text["constraints"] = {"memory": {f"gpu{d}": capacity for d in range(4)}}
             graph.write_text(json.dumps(text))
-            for method in ("policy", "auto"):
-                tight = place(method)
+            for method in ("policy", "auto", *CONTROLS):
+                try:
+                    tight = place(method)
+                except RuntimeError:  # nothing that it sampled fits
+                    print(f"sizes {sizes}  factor {factor}  method {method}: nothing fits", flush=True)
+                    continue
                 peak = max(tight["peak_memory_bytes"].values())
                 bench.add(sizes=sizes, factor=factor, method=method, capacity=capacity, peak=peak,
                           fits=peak <= capacity, unlimited=free["makespan"], makespan=tight["makespan"],

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstring>
+#include <span>
 #include <utility>
 
 #include "doppler/base/error.h"
 #include "doppler/base/hash.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
+#include "doppler/base/text.h"
 
 namespace doppler::schedule {
 
@@ -88,8 +91,27 @@ Value read_choice(JsonReader& reader, std::initializer_list<Value> values, const
   reader.fail(fmt::format("'{}' is none of {}", text, known));
 }
 
+// Writes a path that may have any bytes. JSON has text only: where the path is none, its bytes
+// stand beside it in base64.
+void write_path(JsonWriter& json, const std::string& key, const std::string& path) {
+  json.field(key, path);
+  if (valid_utf8_prefix(path) == path.size()) return;
+  json.field(key + "_bytes", to_base64(std::as_bytes(std::span<const char>(path))));
+}
+
+// Reads what write_path() wrote behind the path.
+std::string read_path_bytes(JsonReader& reader) {
+  const auto bytes = from_base64(reader.string());
+  if (!bytes) reader.fail("damaged bytes of a path");
+  std::string path(bytes->size(), '\0');
+  std::memcpy(path.data(), bytes->data(), bytes->size());
+  return path;
+}
+
 bool read_origin_key(JsonReader& reader, const std::string& key, PlacementOrigin& origin) {
   if (key == "graph") return origin.graph = reader.string(), true;
+  if (key == "graph_bytes") return origin.graph = read_path_bytes(reader), true;
+  if (key == "devices_bytes") return origin.devices = read_path_bytes(reader), true;
   if (key == "graph_hash") return origin.graph_hash = read_json_hash(reader), true;
   if (key == "graph_format") return origin.graph_format = reader.string(), true;
   if (key == "dimensions") {
@@ -211,7 +233,7 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
   JsonWriter json;
   json.begin_object();
   json.field("format", kFormat).field("version", kVersion);
-  json.field("graph", origin.graph);
+  write_path(json, "graph", origin.graph);
   if (origin.graph_hash) json.field("graph_hash", hash_to_string(*origin.graph_hash));
   if (!origin.graph_format.empty()) json.field("graph_format", origin.graph_format);
   if (!origin.dimensions.empty()) {
@@ -219,7 +241,7 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
     for (const auto& [name, size] : origin.dimensions) json.field(name, size);
     json.end_object();
   }
-  json.field("devices", origin.devices);
+  write_path(json, "devices", origin.devices);
   if (origin.topology_hash) json.field("topology_hash", hash_to_string(*origin.topology_hash));
   if (origin.links) json.field("links", links_name(*origin.links));
   if (origin.costs) json.field("costs", costs_name(*origin.costs));

@@ -51,6 +51,17 @@ TEST_F(Inspect, RefusesAPlacementThatNamesAPipe) {
   }
 }
 
+// Names of files may have any bytes, and JSON only text.
+TEST_F(Inspect, APathThatIsNotUtf8ComesBackFromAPlacement) {
+  files_.write("g\xff\xe9.json", files_.read("fan.json"));
+  files_.write("t\xfe.json", files_.dopp("devices show uniform:2 --json").out);
+  const Outcome placed =
+      files_.dopp("place g\xff\xe9.json --devices ./t\xfe.json --method heft -o p.json");
+  ASSERT_EQ(placed.exit_code, 0) << placed.err;
+  const Outcome done = files_.dopp("report p.json -o report.html");
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+}
+
 TEST_F(Inspect, ReportIsOneFile) {
   const Outcome done = files_.dopp("report split.json together.json -o report.html");
   ASSERT_EQ(done.exit_code, 0) << done.err;
