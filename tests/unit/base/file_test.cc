@@ -17,6 +17,7 @@
 
 #include "doppler/base/error.h"
 #include "support/errors.h"
+#include "support/temporary_folder.h"
 
 namespace doppler {
 namespace {
@@ -26,12 +27,6 @@ using ::testing::HasSubstr;
 
 class Files : public ::testing::Test {
  protected:
-  Files() {
-    std::string name = (fs::temp_directory_path() / "files.XXXXXX").string();
-    root_ = mkdtemp(name.data());
-  }
-  ~Files() override { fs::remove_all(root_); }
-
   std::string path(const std::string& name) const { return root_ + "/" + name; }
   static mode_t mode_of(const std::string& path) {
     struct stat info {};
@@ -46,7 +41,8 @@ class Files : public ::testing::Test {
     return names;
   }
 
-  std::string root_;
+  const test::TemporaryFolder folder_;
+  const std::string root_ = folder_.path();
 };
 
 TEST_F(Files, WritesAndReplacesAndLeavesNothingElse) {

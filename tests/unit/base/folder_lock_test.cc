@@ -13,6 +13,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "support/errors.h"
+#include "support/temporary_folder.h"
 
 namespace doppler {
 namespace {
@@ -22,13 +23,8 @@ using ::testing::HasSubstr;
 
 class FolderLocks : public ::testing::Test {
  protected:
-  FolderLocks() {
-    std::string name = (fs::temp_directory_path() / "locks.XXXXXX").string();
-    root_ = mkdtemp(name.data());
-  }
-  ~FolderLocks() override { fs::remove_all(root_); }
-
-  std::string root_;
+  const test::TemporaryFolder folder_;
+  const std::string root_ = folder_.path();
 };
 
 TEST_F(FolderLocks, KeepsASecondOneOutAndNamesTheProcess) {

@@ -11,6 +11,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
 #include "support/errors.h"
+#include "support/temporary_folder.h"
 
 namespace doppler::lab {
 namespace {
@@ -32,12 +33,6 @@ class Plain final : public Experiment {
 
 class ResultsFolderTest : public ::testing::Test {
  protected:
-  ResultsFolderTest() {
-    std::string name = (std::filesystem::temp_directory_path() / "results.XXXXXX").string();
-    root_ = mkdtemp(name.data());
-  }
-  ~ResultsFolderTest() override { std::filesystem::remove_all(root_); }
-
   std::string path() const { return root_ + "/out"; }
   std::string table() const { return path() + "/plain.csv"; }
   ResultsFolder open(std::uint64_t hash = 1, const std::string& version = "1") const {
@@ -48,7 +43,8 @@ class ResultsFolderTest : public ::testing::Test {
   }
 
   Plain plain_;
-  std::string root_;
+  const test::TemporaryFolder folder_;
+  const std::string root_ = folder_.path();
 };
 
 TEST_F(ResultsFolderTest, IsOpenOnceAndSweepsWhatAKillLeft) {
