@@ -82,11 +82,13 @@ void refuse_planted(const std::string& path, const std::string& link) {
 // cannot be followed.
 Target find_target(const std::string& path) {
   constexpr int kMostLinks = 40;  // as many as Linux follows
-  Target target{.path = path};
+  // "/dev//stdout" is "/dev/stdout"; ".." is left alone, which may lead through links.
+  const bool plain = path.find("..") == std::string::npos;
+  Target target{.path = plain ? std::filesystem::path(path).lexically_normal().string() : path};
   target.exists = ::stat(path.c_str(), &target.info) == 0;
   if (!target.exists && errno != ENOENT) refuse_writing(path, std::strerror(errno));
   if (target.exists && S_ISDIR(target.info.st_mode)) refuse_writing(path, "is a directory");
-  target.in_place = (target.exists && !S_ISREG(target.info.st_mode)) || is_of_kernel(path);
+  target.in_place = (target.exists && !S_ISREG(target.info.st_mode)) || is_of_kernel(target.path);
   std::error_code error;
   for (int i = 0; i < kMostLinks && !target.in_place; ++i) {
     const std::filesystem::path link = std::filesystem::read_symlink(target.path, error);
@@ -95,9 +97,7 @@ Target find_target(const std::string& path) {
     target.path = (std::filesystem::path(target.path).parent_path() / link).string();
     target.in_place = is_of_kernel(target.path);
   }
-  if (target.in_place) {
-    target.path = path;
-  } else if (target.exists) {
+  if (target.exists && !target.in_place) {
     // Whoever may do everything is refused, too: a file was made read-only for a reason.
     if ((target.info.st_mode & 0222) == 0) refuse_writing(path, "is read-only");
     if (::access(target.path.c_str(), W_OK) != 0) refuse_writing(path, std::strerror(errno));
@@ -156,11 +156,12 @@ int descriptor_named(std::string_view path) {
   return -1;
 }
 
-void write_in_place(const std::string& path, std::string_view content) {
+// `path` is the name that errors give.
+void write_in_place(const std::string& path, const std::string& target, std::string_view content) {
   // What others write to the descriptor stands before or behind the content, and not on it.
-  const int named = descriptor_named(path);
+  const int named = descriptor_named(target);
   Descriptor file(named >= 0 ? ::fcntl(named, F_DUPFD_CLOEXEC, 0)
-                             : ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+                             : ::open(target.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (file.get() < 0 || !write_all(file.get(), content) || file.close_now() != 0) {
     refuse_writing(path, std::strerror(errno));
   }
@@ -172,7 +173,11 @@ void write_in_place(const std::string& path, std::string_view content) {
 bool take_over(int file, const struct stat& replaced) {
   mode_t mode = replaced.st_mode & 0777;
   const uid_t kSame = static_cast<uid_t>(-1);
-  if (::fchown(file, kSame, replaced.st_gid) != 0) mode &= ~mode_t{070};
+  if (::fchown(file, kSame, replaced.st_gid) != 0) {
+    // Of the old group everybody is among the others now, and everybody else may be in the new one.
+    const mode_t group = mode >> 3 & 07;
+    mode = (mode & 0700) | (mode & 07 & group);
+  }
   [[maybe_unused]] const int given = ::fchown(file, replaced.st_uid, static_cast<gid_t>(-1));
   if (::fchmod(file, mode) == 0) return true;
   // Some file systems have one mode for all files.
@@ -185,7 +190,7 @@ bool take_over(int file, const struct stat& replaced) {
 
 void write_whole(const std::string& path, std::string_view content, Durability durability) {
   const Target target = find_target(path);
-  if (target.in_place) return write_in_place(path, content);
+  if (target.in_place) return write_in_place(path, target.path, content);
   const std::string folder = folder_of(target.path);
   std::string temporary;
   // A secret that is replaced is not readable by others for a moment.
@@ -265,6 +270,7 @@ void remove_temporary_files(const std::string& folder) {
     const std::filesystem::path path = entry->path();
     entry.increment(error);
     if (!is_temporary(path.filename().string())) continue;
+    // Network file systems lock only what may be written.
     const Descriptor file(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     // Whoever writes the file holds its lock, which dies with the process.
     if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
@@ -287,7 +293,7 @@ void check_writable(const std::string& path) {
   const Target target = find_target(path);
   // Replacing a file takes the right to write to its folder; anything else is written to itself.
   const std::string asked =
-      target.in_place ? path : folder_of(target.path) + "/.";  // the dot requires a folder
+      target.in_place ? target.path : folder_of(target.path) + "/.";  // the dot requires a folder
   if (::access(asked.c_str(), W_OK) != 0) refuse_writing(path, std::strerror(errno));
 }
 

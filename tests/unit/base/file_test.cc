@@ -147,10 +147,14 @@ TEST_F(Files, WritesToDevicesAndPipesThemselves) {
 TEST_F(Files, WritesBehindWhatADescriptorHas) {
   const int file = ::open(path("log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   ASSERT_EQ(::write(file, "before ", 7), 7);
-  write_file("/dev/fd/" + std::to_string(file), "written ");
+  const std::string descriptor = "/dev/fd/" + std::to_string(file);
+  fs::create_symlink(descriptor, path("link"));
+  for (const std::string& name : {descriptor, "/dev//fd/" + std::to_string(file), path("link")}) {
+    write_file(name, "written ");
+  }
   ASSERT_EQ(::write(file, "after", 5), 5);
   ::close(file);
-  EXPECT_EQ(read_file(path("log")), "before written after");
+  EXPECT_EQ(read_file(path("log")), "before written written written after");
 }
 
 TEST_F(Files, WritersOfOneFileNeverTearIt) {
