@@ -45,9 +45,12 @@ class OneThreadAtStart {
 void* open_library() {
   const OneThreadAtStart one_thread;
   void* library = ::dlopen(DOPPLER_OPENBLAS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) library = ::dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr) return library;
+  const std::string reason = ::dlerror();
+  library = ::dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    throw SystemError(fmt::format("cannot load OpenBLAS, which kernels need: {}", ::dlerror()));
+    throw SystemError(
+        fmt::format("cannot load OpenBLAS, which kernels need: {}; {}", reason, ::dlerror()));
   }
   return library;
 }

@@ -1,6 +1,8 @@
 // Matrix products by OpenBLAS, which is loaded when the first of these functions is called and not
 // when the program starts: its start takes a good part of a gigabyte of addresses, and asks for
-// them without end where there are none. All functions may be called from several threads at once.
+// them without end where there are none. All functions may be called from several threads at once;
+// the first call sets an environment variable for a moment, so that nobody may read or change the
+// environment then.
 #pragma once
 
 #include <cstddef>

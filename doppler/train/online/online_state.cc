@@ -210,8 +210,9 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
   });
   reader.finish();
   format.require(reader);
-  if (!has_checksum)
+  if (!has_checksum) {
     reader.fail_at(0, "the state has no checksum: it is damaged, or an earlier doppler wrote it");
+  }
   if (problem != problem_->hash()) reader.fail_at(0, "the state is of another graph or machine");
   if (settings != settings_.hash()) {
     reader.fail_at(0, "the state is of other settings: go on with those of before");

@@ -37,6 +37,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::string_view kPlacementFormat = "doppler.placement";
 // The method that start.json names, which tells it from a user's file of that name.
 constexpr const char* kStartMethod = "start";
+constexpr const char* kServedMethod = "online";  // of placement.json
 // The most runs whose median is given at the beginning and at the end of the service.
 constexpr std::size_t kMedianRuns = 50;
 // The most runs of a service: a double counts no further.
@@ -98,7 +99,7 @@ void open_service(const TrainingProblem& problem, const SessionSettings& setting
   }
   // After other stages there may be the first files of a service that was killed, which are made
   // anew.
-  if (!settings.resume || !folder.has_own_start()) folder.require_free();
+  if (!settings.resume || !folder.is_unbegun()) folder.require_free();
   if (settings.resume && alone) {
     throw InputError(fmt::format("{}: there is no service to go on with", settings.folder));
   }
@@ -190,18 +191,22 @@ void ServiceFolder::require_free() const {
   }
 }
 
-bool ServiceFolder::has_own_start() const {
-  if (!path_exists(start_path())) return false;
+bool ServiceFolder::is_unbegun() const {
+  if (has_state() || !path_exists(start_path())) return false;
+  const auto method_of = [](const std::string& file) {
+    return schedule::read_placement_origin(file, read_file(file)).method;
+  };
   try {
-    const std::string text = read_file(start_path());
-    return schedule::read_placement_origin(start_path(), text).method == kStartMethod;
+    return method_of(start_path()) == kStartMethod &&
+           (!path_exists(placement_path()) || method_of(placement_path()) == kServedMethod) &&
+           (!path_exists(runs_path()) || read_service_rows(runs_path()).empty());
   } catch (const InputError&) {
     return false;
   }
 }
 
 void ServiceFolder::remove_unbegun() const {
-  if (has_state() || RunFolder::exists(path_) || !has_own_start()) return;
+  if (RunFolder::exists(path_) || !is_unbegun()) return;
   // What marks the service as ours goes last.
   for (const std::string& file : {policy_path(), placement_path(), runs_path(), start_path()}) {
     std::error_code error;
@@ -249,7 +254,7 @@ void ServiceFolder::add(const ServiceRow& row) {
 void ServiceFolder::save(const OnlineLearner& learner, const TrainingProblem& problem,
                          std::uint64_t seed) {
   const std::string state = learner.state_json();
-  write_placement_file(placement_path(), *learner.incumbent(), "online", problem, seed);
+  write_placement_file(placement_path(), *learner.incumbent(), kServedMethod, problem, seed);
   if (auto policy = learner.policy()) {
     policy->origin = fmt::format("dopp train, stage real, seed {}", seed);
     write_file_durably(policy_path(), policy::write_policy_json(*policy));

@@ -56,8 +56,9 @@ class ServiceFolder {
   // Throws folder_taken() if the folder holds a service, and ParameterError if it holds other
   // files that a service would replace.
   void require_free() const;
-  // Returns whether start.json is one that a service wrote.
-  bool has_own_start() const;
+  // Returns whether there are only the first files of a service that was stopped before online.json
+  // was written: start.json of a service, no row of a run, and no placement of anybody else.
+  bool is_unbegun() const;
   // Removes what a service left that was killed before it had begun. REQUIRES: a session in this
   // folder was killed.
   void remove_unbegun() const;

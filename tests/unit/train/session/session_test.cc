@@ -251,12 +251,27 @@ TEST_F(Session, KeepsASecondOneOutOfItsFolder) {
   EXPECT_FALSE(has("run/.lock"));
 }
 
+// A service whose state is missing is none that never began: its runs are not thrown away.
+TEST_F(Session, KeepsTheRunsOfAServiceWhoseStateIsMissing) {
+  const SessionSettings settings = small("run");
+  run_session(one_problem(), settings);
+  fs::remove(path("run/online.json"));
+  const std::string runs = read("run/runs.csv"), placement = read("run/placement.json");
+  SessionSettings resumed = settings;
+  resumed.resume = true;
+  EXPECT_THAT(test::error_of<ParameterError>([&] { run_session(one_problem(), resumed); }),
+              HasSubstr("would be replaced"));
+  EXPECT_EQ(read("run/runs.csv"), runs);
+  EXPECT_EQ(read("run/placement.json"), placement);
+}
+
 // Before online.json is there, a service has not begun.
 TEST_F(Session, SweepsAServiceThatWasKilledBeforeItHadBegun) {
   const SessionSettings settings = small("run", {Stage::kReal});
   run_session(one_problem(), settings);
   const std::string state = read("run/online.json");
   fs::remove(path("run/online.json"));
+  write_file(path("run/runs.csv"), write_service_rows({}));
   // Nobody was killed here: these may be files that somebody wants to keep.
   EXPECT_THROW(run_session(one_problem(), settings), ParameterError);
   EXPECT_TRUE(has("run/policy.json") && has("run/placement.json"));
