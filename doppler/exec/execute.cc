@@ -118,7 +118,8 @@ class ExecutedMachine {
     }
   }
 
-  schedule::Timeline run(int number, ExecuteResult& result) {
+  // Returns nothing if the comparison that was asked for was stopped.
+  std::optional<schedule::Timeline> run(int number, ExecuteResult& result) {
     const auto run = static_cast<std::uint64_t>(number);
     if (virtual_machine_) return virtual_machine_->measure(placement_, run);
     schedule::Timeline timeline;
@@ -135,24 +136,25 @@ class ExecutedMachine {
       result.pacing_error_seconds =
           std::max(result.pacing_error_seconds.value_or(0.0), engine_->pacing_error());
     }
-    if (settings_.check && !result.different) compare(number, result);
+    if (settings_.check && !result.different && !compare(number, result)) return std::nullopt;
     return timeline;
   }
 
  private:
   // Compares the results of the last run with the serial runner's: the same kernels on the same
   // operands give the same bits in any order. The serial runner takes the new values of parameters
-  // from its own last run, as the engine does.
-  void compare(int number, ExecuteResult& result) {
+  // from its own last run, as the engine does. Returns false if it was stopped on the way.
+  bool compare(int number, ExecuteResult& result) {
     const graph::Graph& graph = problem_->graph();
     if (!reference_) reference_.emplace(graph);
-    Values expected = reference_->run(values_);
+    std::optional<Values> expected = reference_->run(values_, settings_.stop);
+    if (!expected) return false;
     const Values found = engine_->results();
     std::size_t compared = 0;
     for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
       const TensorId tensor = TensorId::of(t);
-      const auto value = expected.find(tensor);
-      if (value == expected.end() || graph.role(tensor) != graph::TensorRole::kValue) continue;
+      const auto value = expected->find(tensor);
+      if (value == expected->end() || graph.role(tensor) != graph::TensorRole::kValue) continue;
       ++compared;
       const auto at = found.find(tensor);
       if (!result.different && (at == found.end() || at->second != value->second)) {
@@ -167,6 +169,7 @@ class ExecutedMachine {
       }
     }
     result.checked = compared;
+    return true;
   }
 
   std::shared_ptr<const cost::Problem> problem_;
@@ -279,8 +282,14 @@ ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
       break;
     }
     if (stop.stop_requested() && i < 0) continue;  // one run that counts, without more before it
-    schedule::Timeline timeline = machine.run(i + settings.warmup, result);
+    std::optional<schedule::Timeline> ended = machine.run(i + settings.warmup, result);
+    if (!ended && result.runs > 0) {
+      result.interrupted = true;
+      break;
+    }
+    if (!ended) throw RunError("interrupted before the results of a run were compared");
     if (i < 0) continue;
+    schedule::Timeline& timeline = *ended;
     ++result.runs;
     // A run that lost devices tells nothing of the others, which do without from the start.
     const bool interrupted = i == 0 && !result.lost.empty();

@@ -78,7 +78,9 @@ struct ExecuteSettings : MachineSettings {
   // places what is left then. Without the function that run fails.
   std::vector<DeviceLoss> losses = {};
   Replace replace = {};
-  StopToken stop = {};  // asked between runs; one run that counts always takes place
+  // Asked between runs, and while the serial runner computes. One run that counts always takes
+  // place.
+  StopToken stop = {};
 };
 
 // A result of a run that does not equal the serial runner's.
@@ -121,8 +123,9 @@ struct ExecuteResult {
 void check_execution(const cost::Problem& problem, const ExecuteSettings& settings);
 
 // Gives inputs and parameters random values and runs the graph. Throws ParameterError for settings
-// that do not go together, and what Engine throws for a placement or a run that fails. Wrong
-// results do not throw: see ExecuteResult::different.
+// that do not go together, what Engine throws for a placement or a run that fails, and RunError if
+// it is stopped before the results of a counted run were compared. Wrong results do not throw: see
+// ExecuteResult::different.
 ExecuteResult execute(std::shared_ptr<const cost::Problem> problem,
                       const schedule::Placement& placement, const ExecuteSettings& settings);
 

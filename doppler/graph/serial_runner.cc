@@ -72,6 +72,12 @@ void SerialRunner<T>::check_given(const TensorValues<T>& given) const {
 
 template <class T>
 TensorValues<T> SerialRunner<T>::run(const TensorValues<T>& given) const {
+  return *run(given, StopToken());
+}
+
+template <class T>
+std::optional<TensorValues<T>> SerialRunner<T>::run(const TensorValues<T>& given,
+                                                    const StopToken& stop) const {
   check_given(given);
   std::vector<std::vector<T>> computed(graph_.tensor_count());  // values only
   std::vector<std::size_t> uses_left(graph_.tensor_count());
@@ -84,6 +90,7 @@ TensorValues<T> SerialRunner<T>::run(const TensorValues<T>& given) const {
   std::vector<const T*> inputs;
   std::vector<T*> outputs;
   for (const NodeId node : graph_.topological_order()) {
+    if (stop.stop_requested()) return std::nullopt;
     inputs.clear();
     outputs.clear();
     for (const TensorId tensor : graph_.inputs(node)) {

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "doppler/base/id.h"
+#include "doppler/base/stop.h"
 #include "doppler/graph/graph.h"
 #include "doppler/kernel/cpu/runnable.h"
 
@@ -35,6 +37,9 @@ class SerialRunner {
   // naming the tensor, if a value is missing, is given for a tensor that a node computes, or has
   // another number of elements than the tensor.
   TensorValues<T> run(const TensorValues<T>& given) const;
+  // Does the same unless `stop` is requested, which it asks before every node: then it returns
+  // nothing.
+  std::optional<TensorValues<T>> run(const TensorValues<T>& given, const StopToken& stop) const;
 
   // Returns the shape that the calls give a tensor, or null if no call has this tensor.
   const kernel::Shape* shape(TensorId tensor) const;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "doppler/device/spec.h"
 #include "doppler/tra/computation.h"
 #include "doppler/tra/operations.h"
@@ -73,7 +75,7 @@ TEST(Profile, TimesHaveNineDigits) {
 }
 
 // Runs the graph on two cores with everything on the first, and checks all runs.
-ExecuteResult checked_runs(graph::Graph graph, int warmup, int runs) {
+ExecuteResult checked_runs(graph::Graph graph, int warmup, int runs, StopToken stop = {}) {
   const auto problem = std::make_shared<const cost::Problem>(
       std::make_shared<const graph::Graph>(std::move(graph)),
       std::make_shared<const device::Topology>(device::topology_from_spec("cpu:2")));
@@ -83,6 +85,7 @@ ExecuteResult checked_runs(graph::Graph graph, int warmup, int runs) {
   settings.runs = runs;
   settings.warmup = warmup;
   settings.check = true;
+  settings.stop = stop;
   return execute(problem, placement, settings);
 }
 
@@ -94,6 +97,16 @@ TEST(Execute, EveryStepOfAnAdamTrainingIsWhatTheSerialRunnerComputes) {
   const ExecuteResult result = checked_runs(std::move(compiled.lowered.graph), 1, 4);
   EXPECT_FALSE(result.different) << result.different->tensor;
   EXPECT_GT(result.checked.value_or(0), 4u);
+}
+
+// The run itself takes place, but nothing may be said of results that were not compared.
+TEST(Execute, AStoppedComparisonDoesNotPass) {
+  compile::FoundPlan compiled =
+      test::compile_program(test::small_program("classifier"), {.parts = tra::Parts{{"batch", 2}}});
+  std::atomic<bool> flag = true;
+  EXPECT_THAT(test::error_of<RunError>(
+                  [&] { checked_runs(std::move(compiled.lowered.graph), 1, 4, StopToken(&flag)); }),
+              testing::HasSubstr("interrupted before the results of a run were compared"));
 }
 
 // s starts between -0.1 and 0.1 and loses 1 in every run; the root of s + 1.5 has NaN from the

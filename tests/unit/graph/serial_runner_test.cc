@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 
 #include "doppler/graph/builder.h"
@@ -72,6 +73,18 @@ TEST(SerialRunner, RunsInOrderWithOperandsInOrder) {
   EXPECT_EQ(*runner.shape(square), Shape{2});
   EXPECT_THAT(SerialRunner<double>(graph).run({{x, {1, 2}}, {y, {3, 6}}}).at(sum),
               ElementsAre(20.0));
+}
+
+TEST(SerialRunner, StopsBetweenNodes) {
+  Program program;
+  const TensorId x = program.given("x", {2});
+  program.add("double", "add", {}, {x, x}, true);
+  const Graph graph = program.build();
+  const SerialRunner<float> runner(graph);
+  std::atomic<bool> flag = false;
+  EXPECT_TRUE(runner.run({{x, {1, 2}}}, StopToken(&flag)));
+  flag = true;
+  EXPECT_FALSE(runner.run({{x, {1, 2}}}, StopToken(&flag)));
 }
 
 TEST(SerialRunner, SeveralResultsAndNewParameters) {
