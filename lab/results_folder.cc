@@ -27,7 +27,7 @@ constexpr const char* kReproductionFormat = "doppler.reproduction";
 
 std::string identity_json(const Identity& identity) {
   JsonWriter json;
-  json.begin_object().field("format", kReproductionFormat).field("version", 1);
+  json.begin_object().field("format", kReproductionFormat).field("version", 2);
   json.field("dopp", identity.version).field("scale", identity.scale);
   json.field("settings", hash_to_string(identity.hash));
   return json.end_object().take();
@@ -40,7 +40,7 @@ std::string header_of(const Columns& columns) {
   for (const auto* names : {&columns.numbers, &columns.series}) {
     for (const std::string& name : *names) line += "," + name;
   }
-  return line + "\n";
+  return line + ",checksum\n";
 }
 
 // Returns a number in the fewest digits that read back to the same bits; empty if it is absent.
@@ -48,7 +48,18 @@ std::string number_field(double value) {
   return value == value ? fmt::format("{}", value) : std::string();
 }
 
-std::string line_of(const Cell& cell, const Outcome& outcome) {
+// Returns the last field of a line: a hash of those before it and of the table that they are in, so
+// that a cell which was edited or moved is not taken for a measured one.
+std::string checksum(std::string_view experiment, const Columns& columns, std::string_view line) {
+  Hasher hasher;
+  hasher.add_bytes(experiment);
+  hasher.add_bytes(header_of(columns));
+  hasher.add_bytes(line);
+  return hash_to_string(hasher.value());
+}
+
+std::string line_of(std::string_view experiment, const Columns& columns, const Cell& cell,
+                    const Outcome& outcome) {
   std::string line;
   for (const std::string& key : cell.key) line += key + ",";
   line += fmt::format("{}", cell.seed);
@@ -60,7 +71,7 @@ std::string line_of(const Cell& cell, const Outcome& outcome) {
       line += number_field(series[i]);
     }
   }
-  return line + "\n";
+  return fmt::format("{},{}\n", line, checksum(experiment, columns, line));
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -84,8 +95,14 @@ bool parse_field(std::string_view text, double& value) {
   return text.empty() || (parse_number(text, value) && !std::isnan(value));
 }
 
-// Reads a line of the table. Returns false if it does not have these columns.
-bool parse_line(std::string_view line, const Columns& columns, Cell& cell, Outcome& outcome) {
+// Reads a line of the table. Returns false if it does not have these columns or its checksum.
+bool parse_line(std::string_view experiment, std::string_view line, const Columns& columns,
+                Cell& cell, Outcome& outcome) {
+  const std::size_t last = line.rfind(',');
+  if (last == std::string_view::npos) return false;
+  const std::string_view sum = line.substr(last + 1);
+  line = line.substr(0, last);
+  if (sum != checksum(experiment, columns, line)) return false;
   const std::vector<std::string_view> fields = split(line, ',');
   if (fields.size() != columns.keys.size() + 1 + columns.numbers.size() + columns.series.size()) {
     return false;
@@ -161,12 +178,12 @@ Results ResultsFolder::read(const Experiment& experiment, const Columns& columns
     Cell cell;
     Outcome outcome;
     const bool sound = number == 1 ? std::string(line) + "\n" == header_of(columns)
-                                   : parse_line(line, columns, cell, outcome) &&
+                                   : parse_line(experiment.name(), line, columns, cell, outcome) &&
                                          known.contains({cell.key, cell.seed});
     if (!sound) {
       throw InputError(
-          fmt::format("{}:{}: not a line of this table; remove the file to measure "
-                      "the experiment anew",
+          fmt::format("{}:{}: not a line of this table as it was written; remove the line, or the "
+                      "file, to measure anew",
                       table, number));
     }
     if (number > 1) results.add(cell, std::move(outcome));
@@ -181,7 +198,7 @@ void ResultsFolder::append(const Experiment& experiment, const Columns& columns,
   std::error_code error;
   std::string text;
   if (!fs::exists(table, error)) text = header_of(columns);
-  text += line_of(cell, outcome);
+  text += line_of(experiment.name(), columns, cell, outcome);
   // The line is written by one call, so that it is there or not, unless the disk is full.
   const int descriptor = open(table.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
   const bool written = descriptor >= 0 && write_all(descriptor, text);
@@ -196,7 +213,9 @@ void ResultsFolder::rewrite(const Experiment& experiment, const Results& results
                             const std::vector<Cell>& cells) const {
   std::string text = header_of(results.columns());
   for (const Cell& cell : cells) {
-    if (const Outcome* outcome = results.find(cell.key, cell.seed)) text += line_of(cell, *outcome);
+    if (const Outcome* outcome = results.find(cell.key, cell.seed)) {
+      text += line_of(experiment.name(), results.columns(), cell, *outcome);
+    }
   }
   write_file(table_path(experiment), text);
 }

@@ -138,7 +138,9 @@ void JsonReader::read_checksum() {
   Hasher hasher;
   hasher.add_bytes(text_.substr(0, value_position()));
   if (string_view() != hash_to_string(hasher.value())) {
-    fail("the file is damaged: the checksum is another one");
+    fail(
+        "the file was damaged or edited, or an earlier doppler wrote it: the checksum is another "
+        "one");
   }
 }
 

@@ -75,7 +75,8 @@ TEST_F(ResultsFolderTest, KeepsWhatWasAddedToTheBit) {
   EXPECT_FALSE(results.mean({"b"}, "y").present());
   // In the order of the cells, whatever finished first.
   folder.rewrite(plain_, results, Plain::kCells);
-  EXPECT_THAT(read_file(table()), ::testing::StartsWith("graph,seed,x,y,s\na,1,1e-300,-5,\nb,1,"));
+  EXPECT_THAT(read_file(table()),
+              ::testing::StartsWith("graph,seed,x,y,s,checksum\na,1,1e-300,-5,,"));
 }
 
 TEST_F(ResultsFolderTest, ALineThatWasCutOffIsDropped) {
@@ -83,7 +84,7 @@ TEST_F(ResultsFolderTest, ALineThatWasCutOffIsDropped) {
   folder.append(plain_, Plain::kColumns, Plain::kCells[0], {.numbers = {1, 2}, .series = {{3}}});
   folder.append(plain_, Plain::kColumns, Plain::kCells[1], {.numbers = {4, 5}, .series = {{6}}});
   const std::string text = read_file(table());
-  for (std::size_t cut = 1; cut <= std::string("a,2,4,5,6\n").size(); ++cut) {
+  for (std::size_t cut = 1; cut <= std::string("a,2,4,5,6,0123456789abcdef\n").size(); ++cut) {
     write_file(table(), text.substr(0, text.size() - cut));
     EXPECT_EQ(read(folder).size(), 1u);
   }
@@ -92,12 +93,26 @@ TEST_F(ResultsFolderTest, ALineThatWasCutOffIsDropped) {
 TEST_F(ResultsFolderTest, DamagedTablesAreRefusedWithTheLine) {
   ResultsFolder folder = open();
   for (const char* line : {"a,1,x,2,3\n", "a,1,1\n", "a,one,1,2,3\n", "c,1,1,2,3\n", "\n"}) {
-    write_file(table(), std::string("graph,seed,x,y,s\n") + line);
+    write_file(table(), std::string("graph,seed,x,y,s,checksum\n") + line);
     EXPECT_THAT(test::error_of<InputError>([&] { read(folder); }), HasSubstr("plain.csv:2:"))
         << line;
   }
   write_file(table(), "other,seed,x,y,s\n");
   EXPECT_THROW(read(folder), InputError);
+}
+
+// Whatever digit is changed: no number is taken for a measured one that was not measured.
+TEST_F(ResultsFolderTest, EditedCellsAreRefused) {
+  ResultsFolder folder = open();
+  folder.append(plain_, Plain::kColumns, Plain::kCells[0], {.numbers = {1, 2}, .series = {{3}}});
+  const std::string text = read_file(table());
+  for (std::size_t at = text.find('\n') + 1; at + 1 < text.size(); ++at) {
+    std::string edited = text;
+    edited[at] = edited[at] == '2' ? '4' : '2';
+    write_file(table(), edited);
+    EXPECT_THAT(test::error_of<InputError>([&] { read(folder); }), HasSubstr("plain.csv:2:"))
+        << edited;
+  }
 }
 
 TEST_F(ResultsFolderTest, OtherSettingsVersionsAndFilesAreRefused) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doppler/base/hash.h"
 #include "doppler/policy/dual/network.h"
 #include "doppler/policy/features/node_features.h"
 #include "support/errors.h"
@@ -53,12 +54,21 @@ TEST(Policy, WhatIsWrittenReadsBackTheSame) {
               HasSubstr("unknown prior 'luck'"));
 }
 
+// Returns the text with the checksum that belongs to it.
+std::string resealed(const std::string& text) {
+  const std::string key = "\"checksum\": ";
+  const std::size_t end = text.find(key) + key.size();
+  Hasher hasher;
+  hasher.add_bytes(text.substr(0, end));
+  return text.substr(0, end) + "\"" + hash_to_string(hasher.value()) + "\"\n}\n";
+}
+
 // Files from before there was more than one model.
 TEST(Policy, WithoutAModelIsDual) {
   std::string text = write_policy_json(some_policy());
   text = with(text, "\"model\": \"dual\",", "");
   text = with(text, "\"priorities\": \"sel\",", "");
-  const Policy read = read_policy_json("p.json", text);
+  const Policy read = read_policy_json("p.json", resealed(text));
   EXPECT_EQ(read.architecture, Architecture::kDual);
   EXPECT_EQ(read.priorities, Priorities::kOrder);
 }
@@ -69,14 +79,15 @@ TEST(Policy, DamagedAndForeignOnesAreRefusedWithAReason) {
   EXPECT_THAT(error_of("{}"), HasSubstr("not a doppler.policy file"));
   EXPECT_THAT(error_of(with(text, "\"version\": 1", "\"version\": 2")), HasSubstr("newer doppler"));
   EXPECT_THAT(error_of(with(text, "\"version\": 1", "\"version\": 0")), HasSubstr("no version 0"));
-  EXPECT_THAT(error_of(with(text, "\"width\": 8", "\"width\": 9")), HasSubstr("damaged: expected"));
+  EXPECT_THAT(error_of(resealed(with(text, "\"width\": 8", "\"width\": 9"))),
+              HasSubstr("damaged: expected"));
   EXPECT_THAT(error_of(with(text, "\"model\": \"dual\"", "\"model\": \"triple\"")),
               HasSubstr("unknown model 'triple'"));
   EXPECT_THAT(error_of(with(text, "\"model\": \"dual\"", "\"model\": \"sel-only\"")),
               HasSubstr("checksum"));
   EXPECT_THAT(error_of(with(text, "\"priorities\": \"sel\"", "\"priorities\": \"none\"")),
               HasSubstr("unknown priorities 'none'"));
-  EXPECT_THAT(error_of(with(text, "\"rounds\": 2", "\"rounds\": 2, \"devices\": 3")),
+  EXPECT_THAT(error_of(resealed(with(text, "\"rounds\": 2", "\"rounds\": 2, \"devices\": 3"))),
               HasSubstr("a policy of model dual is for any number of devices"));
   EXPECT_THAT(error_of(with(text, "\"features\": \"", "\"features\": \"0")),
               HasSubstr("features that this doppler does not have"));
@@ -85,6 +96,17 @@ TEST(Policy, DamagedAndForeignOnesAreRefusedWithAReason) {
   flipped[at] = flipped[at] == 'A' ? 'B' : 'A';
   EXPECT_THAT(error_of(flipped), HasSubstr("checksum"));
   EXPECT_THAT(error_of(text.substr(0, text.size() / 2)), HasSubstr("p.json:"));
+}
+
+// Whatever decides what a policy does is inside the checksum.
+TEST(Policy, EditedOnesAreRefused) {
+  const std::string text = write_policy_json(some_policy());
+  EXPECT_THAT(error_of(with(text, "\"priorities\": \"sel\"", "\"priorities\": \"b-level\"")),
+              HasSubstr("checksum"));
+  EXPECT_THAT(error_of(with(text, "\"log_nodes\": [", "\"log_nodes\": [1")), HasSubstr("checksum"));
+  EXPECT_THAT(error_of(with(text, ",\n \"checksum\"", ", \"checksum\"")), HasSubstr("checksum"));
+  std::string without = text.substr(0, text.rfind(','));
+  EXPECT_THAT(error_of(without + "}"), HasSubstr("the checksum of the policy is missing"));
 }
 
 TEST(Policy, SaysWhatItHasNotSeenTheLikeOf) {
