@@ -1,7 +1,5 @@
 #include "doppler/compile/plan_search.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -23,8 +21,6 @@ using tra::Plan;
 // be compared, none is simulated.
 constexpr double kMostStartNodes = 300'000;
 constexpr double kMostPlanNodes = 150'000;
-// More than this is taken for a slip: such a graph needs tens of gigabytes.
-constexpr double kMostKernels = 1e7;
 constexpr std::size_t kStarts = 8;  // plans by name that the search begins with
 // A plan must be better by this share to replace one that was found before: what was found first is
 // simpler.
@@ -315,11 +311,6 @@ FoundPlan given_plan(const tra::Computation& computation, const tra::Machine& ma
                      const tra::Parts& parts, const kernel::Registry& kernels) {
   std::vector<std::string> notes = check_parts(parts, computation);
   Plan plan = tra::Planner(computation.relations(), machine, computation.updates()).by_name(parts);
-  if (plan.cost().nodes > kMostKernels) {
-    throw InputError(
-        fmt::format("this sharding makes about {:.0f} kernels, more than {:.0f}: split less",
-                    plan.cost().nodes, kMostKernels));
-  }
   tra::Lowered lowered = lower(computation, plan.sharding(), kernels);
   return {.machine = machine,
           .plan = std::move(plan),

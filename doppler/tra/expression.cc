@@ -18,12 +18,12 @@ Relation make(Expression expression) {
   try {
     expression.type.check();
   } catch (const InputError& error) {
-    std::vector<std::string> operands;
+    std::string what(operator_name(expression.op));
     for (const Relation& operand : expression.operands) {
-      operands.push_back(operand->type.describe());
+      what += what.find(" of ") == std::string::npos ? " of " : " and ";
+      what += operand->type.describe();
     }
-    throw InputError(fmt::format("{} of {}: {}", operator_name(expression.op),
-                                 fmt::join(operands, " and "), error.what()));
+    throw InputError(fmt::format("{}: {}", what, error.what()));
   }
   return Relation(std::move(expression));
 }
@@ -61,23 +61,26 @@ KeySet joined_keys(const Relation& a, const Relation& b) {
                                    a->type.describe(), b->type.describe(), component.name));
     }
   }
-  KeySet box(components);
+  const KeySet box(components);
   if (left.is_box() && right.is_box()) return box;
 
-  std::vector<Key> present;
+  const KeySet fresh(
+      {components.begin() + static_cast<std::ptrdiff_t>(left.rank()), components.end()});
+  std::vector<std::int64_t> present;  // more than may be are listed by one only
   Key key(box.rank()), right_key(right.rank());
-  for (std::size_t i = 0; i < box.size(); ++i) {
-    box.key(i, key);
-    std::size_t next = left.rank();
-    for (std::size_t c = 0; c < right.rank(); ++c) {
-      right_key[c] =
-          left_place[c] >= 0 ? key[static_cast<std::size_t>(left_place[c])] : key[next++];
-    }
-    if (left.position(std::span(key).first(left.rank())) >= 0 && right.position(right_key) >= 0) {
-      present.push_back(key);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    left.key(i, std::span(key).first(left.rank()));
+    for (std::size_t j = 0; j < fresh.size() && present.size() <= kMostBlocks; ++j) {
+      fresh.key(j, std::span(key).subspan(left.rank()));
+      std::size_t next = left.rank();
+      for (std::size_t c = 0; c < right.rank(); ++c) {
+        right_key[c] =
+            left_place[c] >= 0 ? key[static_cast<std::size_t>(left_place[c])] : key[next++];
+      }
+      if (right.position(right_key) >= 0) present.push_back(box.number(key));
     }
   }
-  return KeySet(std::move(components), present);
+  return KeySet(std::move(components), std::move(present));
 }
 
 // Returns `keys` with its components in the order of `like`. Throws InputError, naming the operator
@@ -92,14 +95,17 @@ KeySet reordered(const KeySet& keys, const KeySet& like, Operator op, const Rela
     }
     place.push_back(static_cast<std::size_t>(found));
   }
-  std::vector<Key> listed;
+  std::vector<KeyComponent> components(like.components().begin(), like.components().end());
+  if (keys.is_box()) return KeySet(std::move(components));
+  std::vector<std::int64_t> numbers;
   Key key(keys.rank()), moved(keys.rank());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     keys.key(i, key);
     for (std::size_t c = 0; c < place.size(); ++c) moved[c] = key[place[c]];
-    listed.push_back(moved);
+    numbers.push_back(like.number(moved));
   }
-  return KeySet({like.components().begin(), like.components().end()}, listed);
+  std::sort(numbers.begin(), numbers.end());
+  return KeySet(std::move(components), std::move(numbers));
 }
 
 std::string renamed(const Renaming& renaming, const std::string& name) {
@@ -202,17 +208,15 @@ Relation aggregate(const Relation& a, const std::vector<std::string>& components
   }
   KeySet result(kept);
   if (!keys.is_box()) {
-    std::vector<std::uint8_t> present(result.size(), 0);
+    std::vector<std::int64_t> numbers;
     Key key(keys.rank()), group(place.size());
     for (std::size_t i = 0; i < keys.size(); ++i) {
       keys.key(i, key);
       for (std::size_t c = 0; c < place.size(); ++c) group[c] = key[place[c]];
-      present[static_cast<std::size_t>(result.position(group))] = 1;
+      numbers.push_back(result.number(group));
     }
-    std::vector<std::int64_t> numbers;
-    for (std::size_t i = 0; i < present.size(); ++i) {
-      if (present[i]) numbers.push_back(static_cast<std::int64_t>(i));
-    }
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
     result = KeySet(std::move(kept), std::move(numbers));
   }
   return make({.op = Operator::kAggregate,
@@ -241,23 +245,22 @@ Relation rekey(const Relation& a, const Renaming& renaming,
 
 Relation filter(const Relation& a, const std::function<bool(std::span<const std::int64_t>)>& keep) {
   const KeySet& keys = a->type.keys;
-  std::vector<Key> kept;
+  std::vector<std::int64_t> kept;
   Key key(keys.rank());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     keys.key(i, key);
-    if (keep(key)) kept.push_back(key);
+    if (keep(key)) kept.push_back(keys.number(key));
   }
   if (kept.size() == keys.size()) return a;
   if (kept.empty()) refuse(Operator::kFilter, a, "no key is left");
-  KeySet result({keys.components().begin(), keys.components().end()}, kept);
+  KeySet result({keys.components().begin(), keys.components().end()}, std::move(kept));
   return make(
       {.op = Operator::kFilter, .operands = {a}, .type = {std::move(result), a->type.dimensions}});
 }
 
 Relation filter(const Relation& a, const KeySet& keys) {
   if (keys.is_box() && keys.rank() == a->type.keys.rank()) {
-    reordered(KeySet({keys.components().begin(), keys.components().end()}, std::vector<Key>{}),
-              a->type.keys, Operator::kFilter, a);
+    reordered(keys, a->type.keys, Operator::kFilter, a);  // checks that they are of one kind
     return a;
   }
   const KeySet wanted = reordered(keys, a->type.keys, Operator::kFilter, a);
@@ -315,19 +318,16 @@ Relation concat(const Relation& a, const std::string& dimension) {
   kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(split));
   KeySet result(kept);
   if (!keys.is_box()) {
-    std::vector<std::size_t> seen(result.size(), 0);
+    std::vector<std::int64_t> numbers;  // each once for every part
     for (std::size_t i = 0; i < keys.size(); ++i) {
       Key key = keys.key(i);
       key.erase(key.begin() + static_cast<std::ptrdiff_t>(split));
-      ++seen[static_cast<std::size_t>(result.position(key))];
+      numbers.push_back(result.number(key));
     }
-    std::vector<std::int64_t> numbers;
-    for (std::size_t i = 0; i < seen.size(); ++i) {
-      if (seen[i] == 0) continue;
-      if (seen[i] < parts) {
-        refuse(Operator::kConcat, a, fmt::format("some parts of '{}' are absent", dimension));
-      }
-      numbers.push_back(static_cast<std::int64_t>(i));
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    if (numbers.size() * parts != keys.size()) {
+      refuse(Operator::kConcat, a, fmt::format("some parts of '{}' are absent", dimension));
     }
     result = KeySet(std::move(kept), std::move(numbers));
   }
@@ -335,6 +335,14 @@ Relation concat(const Relation& a, const std::string& dimension) {
   type.dimensions[static_cast<std::size_t>(d)].parts = 1;
   return make(
       {.op = Operator::kConcat, .operands = {a}, .type = std::move(type), .dimension = dimension});
+}
+
+std::size_t block_count(const Expression& expression) {
+  std::size_t count = expression.type.keys.size();
+  for (const Relation& operand : expression.operands) {
+    count = std::max(count, operand->type.keys.size());
+  }
+  return count;
 }
 
 Relation named(const Relation& a, const std::string& name) {

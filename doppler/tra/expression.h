@@ -96,6 +96,10 @@ Relation tile(const Relation& a, const std::string& dimension, std::int64_t part
 // Joins the parts of a split dimension and drops its key component.
 Relation concat(const Relation& a, const std::string& dimension);
 
+// Returns the number of blocks that an expression has or that one of its operands has, whichever is
+// more: what it costs to lower.
+std::size_t block_count(const Expression& expression);
+
 // Returns the relation with this name, if it has none yet.
 Relation named(const Relation& a, const std::string& name);
 

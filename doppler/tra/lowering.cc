@@ -335,9 +335,8 @@ class Lowering {
       const Key key = e.type.keys.key(i);
       const std::int64_t begin = after.begin(key.back()), end = after.begin(key.back() + 1);
       std::vector<TensorId> pieces;
-      for (std::int64_t part = 0; part < before.parts; ++part) {
+      for (std::int64_t part = before.part_at(begin); part <= before.part_at(end - 1); ++part) {
         const std::int64_t part_begin = before.begin(part), part_end = before.begin(part + 1);
-        if (part_end <= begin || part_begin >= end) continue;
         Key theirs(key.begin(), key.end() - 1);
         if (split >= 0) theirs.insert(theirs.begin() + split, part);
         const auto position = static_cast<std::size_t>(source->type.keys.position(theirs));

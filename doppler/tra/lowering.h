@@ -55,7 +55,8 @@ Lowered lower(std::span<const Root> roots, const kernel::Registry& kernels,
 using Sharding =
     std::function<std::int64_t(const Expression& operation, const std::string& dimension)>;
 
-// Returns relations with the values of the roots, split. Inputs and parameters are stored as
+// Returns relations with the values of the roots, split. Throws InputError if they have more blocks
+// than kMostBlocks together. Inputs and parameters are stored as
 // `sharding` says for them. Every expression of the result has the name of the operation that it is
 // part of.
 std::vector<Relation> shard(std::span<const Relation> roots, const Sharding& sharding);

@@ -7,6 +7,16 @@
 #include "doppler/base/error.h"
 
 namespace doppler::tra {
+namespace {
+
+// Throws InputError if `count` is too large a number of blocks for `what`.
+void check_block_count(std::int64_t count, const std::string& what) {
+  if (count <= kMostBlocks) return;
+  throw InputError(fmt::format("{} has {} blocks; the most is {}: use fewer, larger ones", what,
+                               count, kMostBlocks));
+}
+
+}  // namespace
 
 KeySet::KeySet(std::vector<KeyComponent> components) : components_(std::move(components)) {
   check_box();
@@ -39,6 +49,7 @@ KeySet::KeySet(std::vector<KeyComponent> components, const std::vector<Key>& key
 KeySet::KeySet(std::vector<KeyComponent> components, std::vector<std::int64_t> numbers)
     : components_(std::move(components)) {
   check_box();
+  check_block_count(static_cast<std::int64_t>(numbers.size()), describe());
   DOPPLER_CHECK(std::is_sorted(numbers.begin(), numbers.end()));
   DOPPLER_CHECK(numbers.empty() || (numbers.front() >= 0 && numbers.back() < box_));
   if (static_cast<std::int64_t>(numbers.size()) != box_) {
@@ -84,8 +95,10 @@ KeySet KeySet::times(const std::vector<KeyComponent>& added) const {
   result.check_box();
   if (!numbers_) return result;
   const std::int64_t copies = result.box_ / box_;
+  const std::int64_t count = static_cast<std::int64_t>(numbers_->size()) * copies;
+  check_block_count(count, KeySet(result.components_).describe());
   std::vector<std::int64_t> numbers;
-  numbers.reserve(numbers_->size() * static_cast<std::size_t>(copies));
+  numbers.reserve(static_cast<std::size_t>(count));
   for (const std::int64_t number : *numbers_) {
     for (std::int64_t i = 0; i < copies; ++i) numbers.push_back(number * copies + i);
   }
@@ -183,6 +196,7 @@ void RelationType::check() const {
     }
     count *= static_cast<double>(size);
   }
+  check_block_count(static_cast<std::int64_t>(keys.size()), describe());
   if (count > kMostElements) {
     throw InputError(fmt::format("{} has {:.3g} elements, the most is {:.0g}", describe(), count,
                                  kMostElements));

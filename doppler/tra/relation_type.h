@@ -20,11 +20,15 @@ struct KeyComponent {
 
 using Key = std::vector<std::int64_t>;
 
+// The most blocks of a program: the keys of all its relations together, after they are split. Each
+// becomes a tensor, most of them a node, which together take one to two kilobytes of memory.
+inline constexpr std::int64_t kMostBlocks = 1'000'000;
+
 // A set of keys. They are numbered by their position in the box (the last component fastest) and
 // visited in that order. Immutable and cheap to copy.
 class KeySet {
  public:
-  // The largest number of keys; more are taken to be a mistake.
+  // The largest box. Some operations look at each of its keys, whether present or not.
   static constexpr std::int64_t kMost = 50'000'000;
 
   // Makes the set of the one empty key.
@@ -35,7 +39,8 @@ class KeySet {
   // Makes the set of the keys listed, in any order. Throws InputError if one is outside the box or
   // occurs twice.
   KeySet(std::vector<KeyComponent> components, const std::vector<Key>& keys);
-  // Makes the set of the keys with these numbers, which must rise.
+  // Makes the set of the keys with these numbers, which must rise. Throws InputError, as all that
+  // make a set which is not a box, if there are more than kMostBlocks.
   KeySet(std::vector<KeyComponent> components, std::vector<std::int64_t> numbers);
 
   std::span<const KeyComponent> components() const { return components_; }
@@ -45,7 +50,8 @@ class KeySet {
 
   // Returns the same keys with other names for all components.
   KeySet renamed(const std::vector<std::string>& names) const;
-  // Returns every key with every value of these components behind it.
+  // Returns every key with every value of these components behind it. Throws InputError if there
+  // are too many.
   KeySet times(const std::vector<KeyComponent>& added) const;
 
   bool is_box() const { return numbers_ == nullptr; }
@@ -55,6 +61,8 @@ class KeySet {
   Key key(std::size_t i) const;
   // Returns the index of a key in the set, or -1 if it is absent. REQUIRES: it is inside the box.
   std::int64_t position(std::span<const std::int64_t> key) const;
+  // Returns the number of a key, its position in the box. REQUIRES: it is inside the box.
+  std::int64_t number(std::span<const std::int64_t> key) const;
 
   // Returns "(i: 4, j: 2)", with the number of keys if some are absent.
   std::string describe() const;
@@ -63,8 +71,6 @@ class KeySet {
 
  private:
   void check_box();
-  std::int64_t number(std::span<const std::int64_t> key) const;
-
   std::vector<KeyComponent> components_;
   std::int64_t box_ = 1;
   std::shared_ptr<const std::vector<std::int64_t>> numbers_;  // rising; null: all of the box
@@ -80,6 +86,8 @@ struct Dimension {
 
   std::int64_t begin(std::int64_t part) const { return part * size / parts; }
   std::int64_t size_of(std::int64_t part) const { return begin(part + 1) - begin(part); }
+  // Returns the part that holds a position.
+  std::int64_t part_at(std::int64_t position) const { return ((position + 1) * parts - 1) / size; }
 
   friend bool operator==(const Dimension&, const Dimension&) = default;
 };
@@ -95,8 +103,9 @@ struct RelationType {
   KeySet keys;
   Dimensions dimensions;
 
-  // Throws InputError if a name occurs twice, a size is not positive, a block has too many
-  // elements, or a split dimension and its key component do not fit each other.
+  // Throws InputError if a name occurs twice, a size is not positive, there are more than
+  // kMostBlocks keys, the blocks have too many elements, or a split dimension and its key component
+  // do not fit each other.
   void check() const;
 
   // Returns the part of dimension d that a key's block holds.

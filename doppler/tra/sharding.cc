@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "doppler/base/error.h"
 #include "doppler/tra/operations.h"
 
 namespace doppler::tra {
@@ -28,11 +29,26 @@ class Sharder {
       name_ = fmt::format("{}.{}", name_, number);
       names_.insert(name_);
     }
-    done_.emplace(&e, named(split(e), name_));
+    const Relation result = named(split(e), name_);
+    count(result);
+    done_.emplace(&e, result);
   }
   const Relation& of(const Relation& relation) const { return done_.at(relation.get()); }
 
  private:
+  // Counts the blocks of a relation and of what was made for it. Throws InputError if the program
+  // has too many, before they take much memory.
+  void count(const Relation& made) {
+    if (!counted_.insert(made.get()).second) return;
+    blocks_ += static_cast<std::int64_t>(block_count(*made));
+    if (blocks_ > kMostBlocks) {
+      throw InputError(fmt::format(
+          "split like this, the program has {} blocks up to '{}'; the most is {}: split it less",
+          blocks_, name_, kMostBlocks));
+    }
+    for (const Relation& operand : made->operands) count(operand);
+  }
+
   std::int64_t parts(const Expression& e, const Dimension& dimension) const {
     if (!can_split(e.kernel, dimension.name)) return 1;
     return std::clamp<std::int64_t>(sharding_(e, dimension.name), 1, dimension.size);
@@ -140,6 +156,8 @@ class Sharder {
   std::unordered_map<const Expression*, Relation> done_;
   std::string name_;  // of the operation that is being split
   std::unordered_set<std::string> names_;
+  std::unordered_set<const Expression*> counted_;  // kept alive by done_
+  std::int64_t blocks_ = 0;
 };
 
 }  // namespace

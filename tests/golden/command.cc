@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,12 @@ struct Pipe {
     write_end = ends[1];
   }
 };
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kLimitsMemory = false;
+#else
+constexpr bool kLimitsMemory = true;
+#endif
 
 // Reads both ends until both are closed, whichever fills first.
 void drain(int out, int err, Outcome& outcome) {
@@ -94,6 +101,10 @@ Outcome dopp(const std::string& line, const RunAs& how) {
     // Not as whoever started the tests had them.
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
     for (const int signal : how.ignored) ::signal(signal, SIG_IGN);
+    if (kLimitsMemory && how.most_memory_bytes > 0) {
+      const struct rlimit limit { how.most_memory_bytes, how.most_memory_bytes };
+      ::setrlimit(RLIMIT_AS, &limit);
+    }
     ::dup2(out.write_end, STDOUT_FILENO);
     ::dup2(err.write_end, STDERR_FILENO);
     ::execve(argv[0], argv.data(), envp.data());

@@ -21,6 +21,9 @@ struct RunAs {
   int signal = SIGINT;
   std::vector<int> ignored = {};              // signals that the command is started to ignore
   std::vector<std::string> environment = {};  // "NAME=value", beside what the test itself has
+  // > 0: the most that it may have of address space, as after ulimit -v. Sanitizers need more and
+  // have no limit.
+  std::size_t most_memory_bytes = 0;
 };
 
 // `line` is split at spaces; there is no shell, but '' is an empty argument.

@@ -219,8 +219,46 @@ TEST(Compile, FarTooManyPartsAreRefused) {
   const Outcome made =
       files.dopp("graph generate chainmm --devices 8xV100 --shard i=300,j=300,k=300 -o p.json");
   EXPECT_EQ(made.exit_code, 2);
-  EXPECT_THAT(made.err, HasSubstr("split less"));
+  EXPECT_THAT(made.err, HasSubstr("has 27000000 blocks; the most is 1000000"));
   EXPECT_FALSE(files.has("p.json"));
+}
+
+// A few lines that would take gigabytes: refused with the figure and the place, before the memory
+// is asked for.
+TEST(Compile, ProgramsOfTooManyBlocksAreRefusedInLittleMemory) {
+  const Workspace files;
+  const auto refused = [&](const std::string& program, const std::string& options = "") {
+    files.write("p.tp", program);
+    const Outcome made =
+        dopp("graph compile p.tp --shards 2 -o p.json " + options,
+             {.directory = files.root().string(), .most_memory_bytes = std::size_t{300} << 20});
+    EXPECT_EQ(made.exit_code, 2) << made.err;
+    EXPECT_FALSE(files.has("p.json"));
+    return made.err;
+  };
+  EXPECT_EQ(
+      refused("dim n = 4\ninput x<k: 1000000>[n]\ny = exp(x)\noutput y\n"),
+      "dopp: error: p.tp:3:5: up to here the program has 2000000 blocks; the most is 1000000: "
+      "use fewer, larger ones\n"
+      "  y = exp(x)\n"
+      "      ^\n");
+  EXPECT_THAT(
+      refused("input x<k: 4000>[]\ninput z<l: 4000>[]\ny = x * z\noutput y\n"),
+      HasSubstr("p.tp:3:7: join of [] over (k: 4000) and [] over (l: 4000): [] over (k: 4000, "
+                "l: 4000) has 16000000 blocks; the most is 1000000"));
+  // 5000 of 100 x 500 blocks are there, and each is multiplied with 20 of z: 100,000 by every line.
+  std::string sparse = "sparse m<k: 100, l: 500>[] = ";
+  for (int i = 0; i < 5000; ++i) {
+    sparse += "(" + std::to_string(i / 50) + ", " + std::to_string(i % 50) + ") ";
+  }
+  EXPECT_THAT(refused(sparse + "\ninput z<l: 500, q: 20>[]\nrepeat 100 as i\n  m{i} = m * z\nend\n"
+                               "output m9\n"),
+              HasSubstr("p.tp:4:12: up to here the program has 1015000 blocks"));
+  const std::string split = "dim n = 600000\ninput x[n]\ny = exp(x)\noutput y\n";
+  EXPECT_EQ(
+      refused(split, "--shard n=600000"),
+      "dopp: error: p.tp: split like this, the program has 1200000 blocks up to 'y'; the most is "
+      "1000000: split it less\n");
 }
 
 TEST(Compile, GradientsAreCalledAfterWhatTheyAreOf) {

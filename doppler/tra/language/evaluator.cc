@@ -87,7 +87,7 @@ class Evaluator {
       }
     }();
     if (const auto* relation = std::get_if<Relation>(&value)) {
-      scope_.check_size(e.at, (*relation)->type);
+      scope_.check_size(e.at, *relation);
       return with_names(*relation, name, prefix_);
     }
     return value;
@@ -119,11 +119,11 @@ class Evaluator {
     RelationType type;
     type.dimensions = scope_.dimensions(declaration.dimensions);
     type.keys = keys(declaration);
-    scope_.check_size(at, type);
     const bool is_parameter = declaration.kind == syntax::Declaration::Kind::kParameter;
     const Relation relation = scope_.guarded(at, [&] {
       return input(name, type, is_parameter ? InputRole::kParameter : InputRole::kInput);
     });
+    scope_.check_size(at, relation);
     (is_parameter ? result_.parameters : result_.inputs).push_back(relation);
     scope_.frame().names.emplace(
         name, ProgramBinding{relation, is_parameter ? "a parameter" : "an input", /*fixed=*/true});

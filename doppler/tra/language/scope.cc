@@ -54,12 +54,19 @@ void ProgramScope::check_count(std::size_t at, std::size_t count, const char* wh
   }
 }
 
-void ProgramScope::check_size(std::size_t at, const RelationType& type) {
+void ProgramScope::check_size(std::size_t at, const Relation& value) {
+  const RelationType& type = value->type;
   check_count(at, type.dimensions.size(), "dimensions");
   check_count(at, type.keys.rank(), "key components");
   std::int64_t box = 1;
   for (const KeyComponent& component : type.keys.components()) box *= component.extent;
   count_step(at, box / kKeysPerStep);
+  blocks_ += static_cast<std::int64_t>(block_count(*value));
+  if (blocks_ > kMostBlocks) {
+    fail(at, fmt::format("up to here the program has {} blocks; the most is {}: use fewer, larger "
+                         "ones",
+                         blocks_, kMostBlocks));
+  }
 }
 
 std::string ProgramScope::expanded(const Name& name) {

@@ -59,8 +59,9 @@ class ProgramScope {
   void count_step(std::size_t at, std::int64_t steps = 1);
   // Fails if a count of `what` is above kMostValueDimensions.
   void check_count(std::size_t at, std::size_t count, const char* what) const;
-  // Fails if a value has too many dimensions or key components; counts its keys as steps.
-  void check_size(std::size_t at, const RelationType& type);
+  // Fails if a value has too many dimensions or key components, or the program with it too many
+  // blocks; counts the keys of its box as steps.
+  void check_size(std::size_t at, const Relation& value);
 
   // Returns body(), a call of the algebra, and adds the position to its errors.
   template <class Body>
@@ -103,6 +104,7 @@ class ProgramScope {
   std::map<std::string, ProgramValue, std::less<>> shared_;  // dimensions and key components
   std::size_t dimension_count_ = 0;
   std::int64_t steps_ = 0;
+  std::int64_t blocks_ = 0;
 };
 
 }  // namespace doppler::tra

@@ -94,6 +94,15 @@ TEST(ProgramLimits, Steps) {
 
 // Keys cost time, too.
 TEST(ProgramLimits, Keys) {
+  EXPECT_THAT(error_of_program("input a<k: 1000001>[]\n"),
+              HasSubstr("p.tp:1:7: input: [] over (k: 1000001) has 1000001 blocks; the most is 1000000"));
+  // Each product of 300 x 300 blocks counts, and so does what a sum reads.
+  EXPECT_THAT(error_of_program("input a<k: 300, l: 300>[]\nb = a * a\nrepeat 9 as n\n"
+                               "  c{n} = aggregate(b, k, l)\nend\noutput c0\n"),
+              HasSubstr("no error"));
+  EXPECT_THAT(error_of_program("input a<k: 300, l: 300>[]\nb = a * a\nrepeat 10 as n\n"
+                               "  c{n} = aggregate(b, k, l)\nend\noutput c0\n"),
+              HasSubstr("p.tp:4:10: up to here the program has 1080000 blocks"));
   EXPECT_THAT(error_of_program(kShortStart + "sparse a<k: 3000, l: 3000>[i] = (0, 0)\n"
                                              "repeat 100000 as n\n  a{n} = a + a\nend\n"),
               HasSubstr("the program takes more than 200000 steps"));
