@@ -21,6 +21,10 @@ using graph::TensorRole;
 
 namespace {
 
+// The most channels that all routes together may list: 400 MB of ids. 4096 devices in groups, with
+// the four channels of composed routes, come to 67 million.
+constexpr std::size_t kMostRouteChannels = 100'000'000;
+
 // Throws InputError if the measured costs are of another graph or of no kind of device in the
 // topology, so that nothing of them could be used.
 void check_measured(const MeasuredCosts& costs, const graph::Graph& graph,
@@ -166,6 +170,12 @@ void Problem::build_links() {
       }
       if (channels) {
         route_channels.insert(route_channels.end(), route.begin(), route.end());
+        if (route_channels.size() > kMostRouteChannels) {
+          throw InputError(fmt::format(
+              "the routes between the {} devices of {} have more than {} channels in all: give "
+              "them fewer channels, or links of their own",
+              devices, topology_->name(), kMostRouteChannels));
+        }
         route_offsets.push_back(static_cast<std::uint32_t>(route_channels.size()));
       }
     }

@@ -141,6 +141,44 @@ TEST(BadInput, DamagedKernelCallsAreRefusedWithTheirNode) {
   damaged(good.substr(shape, 3), "[[7");
 }
 
+// 2000 devices in two groups whose 30 channels every route between them lists: 124 million in all,
+// of a file of 100 kB.
+TEST(BadInput, TablesThatWouldTakeGigabytesAreRefusedInLittleMemory) {
+  const Workspace files;
+  const auto refused = [&](const std::string& line) {
+    const Outcome done = dopp(
+        line, {.directory = files.root().string(), .most_memory_bytes = std::size_t{1500} << 20});
+    EXPECT_EQ(done.exit_code, 2) << done.err;
+    EXPECT_EQ(line_count(done.err), 1u);
+    return done.err;
+  };
+  std::string devices, channels, list;
+  for (int i = 0; i < 2000; ++i) {
+    devices += R"({"name": "d)" + std::to_string(i) +
+               R"(", "kind": "k", "egress": ["c0"], "group": "g)" + std::to_string(i % 2) + "\"}" +
+               (i < 1999 ? "," : "");
+  }
+  for (int i = 0; i < 60; ++i) {
+    const std::string end = i < 59 ? "," : "", name = "\"c" + std::to_string(i) + "\"";
+    channels += R"({"name": )" + name + R"(, "bandwidth": 1e9})" + end;
+    list += name + end;
+  }
+  const std::string group = R"("egress": [)" + list + "]}";
+  files.write("t.json", R"({"format": "doppler.topology", "version": 1, "kinds": [)"
+                        R"({"name": "k"}], "devices": [)" +
+                            devices + R"(], "channels": [)" + channels +
+                            R"(], "groups": [{"name": "g0", )" + group + R"(, {"name": "g1", )" +
+                            group + "]}");
+  files.write("g.json", graph_of(R"({"name": "a", "time": 1})"));
+  EXPECT_THAT(refused("place g.json --devices t.json --costs given --links channel --method heft"),
+              HasSubstr("the routes between the 2000 devices of t.json have more than 100000000 "
+                        "channels in all"));
+  ASSERT_EQ(files.dopp("graph generate random --family layered --nodes 30000 -o w.json").exit_code,
+            0);
+  EXPECT_THAT(refused("place w.json --devices uniform:4096 --method policy"),
+              HasSubstr("30000 nodes on 4096 devices are 122880000 pairs, too many for a policy"));
+}
+
 TEST(BadInput, NamesOfFilesToWrite) {
   const Workspace files;
   const std::string generate = "graph generate random --family fft --nodes 9 ";

@@ -1,9 +1,12 @@
 #include "doppler/policy/features/node_features.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "doppler/base/error.h"
 #include "doppler/graph/statistics.h"
 #include "doppler/place/cost_estimates.h"
 
@@ -42,6 +45,22 @@ constexpr bool node_features_in_order() {
 }
 static_assert(node_features_in_order());
 
+// The tables of a partial placement and of what it sends have some 40 bytes for each node and
+// device: 4 GB at most.
+constexpr std::size_t kMostPairs = 100'000'000;
+
+// Returns the problem. Throws ParameterError if it is too large for a policy.
+const cost::Problem& with_few_pairs(const cost::Problem& problem) {
+  const std::size_t pairs = problem.node_count() * problem.device_count();
+  if (pairs > kMostPairs) {
+    throw ParameterError(fmt::format(
+        "{} nodes on {} devices are {} pairs, too many for a policy, which has tables of them; the "
+        "most is {}: use another method",
+        problem.node_count(), problem.device_count(), pairs, kMostPairs));
+  }
+  return problem;
+}
+
 NodeId producer_of(const cost::Problem& problem, TensorId tensor) {
   return problem.graph().producer(tensor);
 }
@@ -77,7 +96,7 @@ std::string_view node_feature_name(std::size_t position) {
 }
 
 NodeFeatures::NodeFeatures(const cost::Problem& problem)
-    : problem_(problem),
+    : problem_(with_few_pairs(problem)),
       producers_(producers_of(problem)),
       consumers_(transposed(producers_of(problem))) {
   find_levels();

@@ -51,7 +51,8 @@ constexpr Eigen::Index column_of(NodeFeature feature) {
 // graph gives its own. Immutable and thread safe.
 class NodeFeatures {
  public:
-  // `problem` must outlive this object.
+  // `problem` must outlive this object. Throws ParameterError if it has too many nodes times
+  // devices.
   explicit NodeFeatures(const cost::Problem& problem);
 
   const cost::Problem& problem() const { return problem_; }
