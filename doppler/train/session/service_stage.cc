@@ -17,6 +17,7 @@
 #include "doppler/base/csv_reader.h"
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
+#include "doppler/base/folder_lock.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/base/statistics.h"
 #include "doppler/exec/machine.h"
@@ -121,6 +122,7 @@ bool recalibrate(const SessionSettings& settings, const OnlineLearner& learner,
   // Each number of runs has a folder of its own, since later runs know other costs.
   const std::string path =
       fmt::format("{}/recalibrated-{}", settings.folder, learner.summary().runs);
+  const FolderLock lock(path);
   const bool resume = RunFolder::exists(path);
   OfflineRun run(Training(plan, {learner.calibrated()}, teachers, policy->parameters),
                  resume ? RunFolder::open(path) : RunFolder::create(path), plan.seed, resume);

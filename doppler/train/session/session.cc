@@ -103,6 +103,21 @@ std::string configuration_json(const ProblemNames& names, const TrainingPlan& pl
   return json.end_object().take();
 }
 
+// Returns the folder of a seed.
+std::string seed_folder(const SessionSettings& settings, std::uint64_t seed) {
+  return settings.seeds > 1 ? fmt::format("{}/seed{}", settings.folder, seed) : settings.folder;
+}
+
+// Locks the folders of seeds inside the session's, which somebody may name for a session of its
+// own.
+std::vector<std::unique_ptr<FolderLock>> lock_seed_folders(const SessionSettings& settings) {
+  std::vector<std::unique_ptr<FolderLock>> locks;
+  for (std::uint64_t i = 0; settings.seeds > 1 && i < settings.seeds; ++i) {
+    locks.push_back(std::make_unique<FolderLock>(seed_folder(settings, settings.plan.seed + i)));
+  }
+  return locks;
+}
+
 // Makes or opens the training of each seed. Nothing is written before all of them are known to be
 // possible.
 OfflineRuns prepare_runs(const std::vector<TrainingProblem>& problems,
@@ -111,13 +126,10 @@ OfflineRuns prepare_runs(const std::vector<TrainingProblem>& problems,
   std::vector<std::shared_ptr<const cost::Problem>> costs;
   for (const TrainingProblem& problem : problems) costs.push_back(problem.problem);
   const bool several = settings.seeds > 1;
-  const auto path_of = [&](std::uint64_t seed) {
-    return several ? fmt::format("{}/seed{}", settings.folder, seed) : settings.folder;
-  };
   if (!settings.resume) {
     RunFolder::require_free(settings.folder);
     for (std::uint64_t i = 0; i < settings.seeds; ++i) {
-      RunFolder::require_free(path_of(settings.plan.seed + i));
+      RunFolder::require_free(seed_folder(settings, settings.plan.seed + i));
     }
   }
   OfflineRuns runs;
@@ -125,7 +137,7 @@ OfflineRuns prepare_runs(const std::vector<TrainingProblem>& problems,
     TrainingPlan plan = settings.plan;
     plan.seed += i;
     plan.learner.threads = std::max(1, plan.learner.threads / static_cast<int>(settings.seeds));
-    const std::string path = path_of(plan.seed);
+    const std::string path = seed_folder(settings, plan.seed);
     Training training(plan, costs, teachers, start);
     // Of several seeds some may not have begun when the others were interrupted.
     const bool resume = settings.resume && (!several || RunFolder::exists(path));
@@ -201,6 +213,7 @@ OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings
     start = std::move(policy.parameters);
   }
   const std::string path = settings.folder + "/real";
+  const FolderLock lock(path);
   // After the other stages, stage III may not have begun when they were interrupted.
   const bool resume = settings.resume && (!has_offline_stage(settings) || RunFolder::exists(path));
   const place::Registry teachers = place::classical_methods();
@@ -246,6 +259,7 @@ OfflineResult run_offline(const std::vector<TrainingProblem>& problems, SessionS
   }
   // The shipped policy is no teacher: what replaces one that no longer fits is made here.
   const place::Registry teachers = place::classical_methods();
+  const auto locks = lock_seed_folders(settings);
   const OfflineRuns runs = prepare_runs(problems, settings, start, teachers);
   const Clock::time_point begin = Clock::now();
   train_all(runs, settings, begin);

@@ -13,6 +13,7 @@
 
 #include "doppler/base/error.h"
 #include "doppler/base/file.h"
+#include "doppler/base/folder_lock.h"
 #include "doppler/device/spec.h"
 #include "doppler/graph/generate/random.h"
 #include "doppler/train/placers/policy_placer.h"
@@ -249,6 +250,30 @@ TEST_F(Session, KeepsASecondOneOutOfItsFolder) {
   EXPECT_TRUE(run_session(one_problem(), settings).complete);
   EXPECT_THAT(told, HasSubstr("is working in this folder"));
   EXPECT_FALSE(has("run/.lock"));
+}
+
+// Somebody may name a folder inside the session's as one of its own, at the beginning or later.
+TEST_F(Session, KeepsASecondOneOutOfTheFoldersInside) {
+  SessionSettings settings = small("run", {Stage::kSimulation});
+  settings.seeds = 2;
+  settings.plan.seed = 1;
+  std::string told;
+  settings.progress = [&](const SessionProgress&) {
+    SessionSettings second = small("run/seed1", {Stage::kSimulation});
+    second.resume = true;
+    if (told.empty()) {
+      told = test::error_of<SystemError>([&] { run_session(one_problem(), second); });
+    }
+  };
+  settings.plan.learner.threads = 1;  // `told` is not shared
+  EXPECT_TRUE(run_session(one_problem(), settings).complete);
+  EXPECT_THAT(told, HasSubstr("run/seed1: process"));
+  EXPECT_FALSE(has("run/seed1/.lock"));
+  const FolderLock lock(path("other/seed2"));
+  settings.folder = path("other");
+  EXPECT_THAT(test::error_of<SystemError>([&] { run_session(one_problem(), settings); }),
+              HasSubstr("other/seed2: process"));
+  EXPECT_FALSE(has("other/seed1"));
 }
 
 // A service whose state is missing is none that never began: its runs are not thrown away.
