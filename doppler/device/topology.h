@@ -14,6 +14,7 @@
 // other types are plain values.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -25,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/element_type.h"
 #include "doppler/base/id.h"
 
 namespace doppler::device {
@@ -101,6 +103,23 @@ struct BusySlowdown {
   double memory = 1.0;
 };
 
+// The facts of an accelerator's data sheet from which cost::Predicted derives times. All are known
+// where a kind has them.
+struct Hardware {
+  // flop/s of dense products by the type of their operands: on matrix units where the device has
+  // them for the type, else on its other units. Never the figure "with sparsity". 0: the device has
+  // nothing for the type, and computes in a wider one.
+  std::array<double, kElementTypeCount> product_flops = {};
+  std::uint32_t multiprocessors = 0;  // that thread blocks are spread over
+  double clock_hz = 0.0;              // boost
+  double cache_bytes = 0.0;           // of the last level on the chip
+
+  double product_peak(ElementType type) const {
+    return product_flops[static_cast<std::size_t>(type)];
+  }
+  friend bool operator==(const Hardware&, const Hardware&) = default;
+};
+
 // The figures that all devices of one kind share.
 struct DeviceKind {
   std::string name;  // "A100"
@@ -111,6 +130,8 @@ struct DeviceKind {
   EfficiencyTable default_efficiency = {};
   std::map<std::string, EfficiencyTable> efficiency_by_op = {};
   std::optional<BusySlowdown> busy_slowdown = std::nullopt;  // where it was measured
+  // Absent: times are predicted by the peaks and efficiencies above.
+  std::optional<Hardware> hardware = std::nullopt;
 
   // Returns the efficiencies of an op kind, or the default ones if it has none of its own.
   const EfficiencyTable& efficiency(std::string_view op) const;
@@ -134,6 +155,14 @@ struct Group {
   std::vector<ChannelId> ingress = {};
 };
 
+// What an application gets of a channel, which is less than what a data sheet says.
+struct AchievedLink {
+  double bandwidth = 0.0;        // bytes/s, above 0
+  double latency_seconds = 0.0;  // the channel's share of launches, events and the copy itself
+
+  friend bool operator==(const AchievedLink&, const AchievedLink&) = default;
+};
+
 // A link that transfers hold while they last.
 struct Channel {
   std::string name;
@@ -141,6 +170,8 @@ struct Channel {
   std::optional<double> bandwidth = std::nullopt;
   double latency_seconds = 0.0;
   std::uint32_t capacity = 1;  // transfers at once
+  // Counts instead of the two figures above where costs are predicted. Absent: they count.
+  std::optional<AchievedLink> achieved = std::nullopt;
 };
 
 // The explicit route of one ordered pair of devices.

@@ -28,6 +28,31 @@ double checked(const std::optional<double>& value, const char* what, const char*
   return *value == 0.0 ? 0.0 : *value;  // no negative zero
 }
 
+// Throws InputError, naming the node, if a number is out of range. None is so large that a time
+// that is predicted from it could overflow.
+void check_work(const kernel::Work& work, const std::string& node) {
+  constexpr double kLargest = 1e30;
+  const std::pair<const char*, double> numbers[] = {
+      {"count", work.count},
+      {"batch", work.batch},
+      {"rows", work.rows},
+      {"columns", work.columns},
+      {"depth", work.depth},
+      {"flops", work.flops.value_or(0.0)},
+      {"bytes_read", work.bytes_read.value_or(0.0)},
+      {"bytes_written", work.bytes_written.value_or(0.0)}};
+  for (const auto& [what, number] : numbers) {
+    if (!(number >= 0.0 && number <= kLargest)) {
+      throw InputError(
+          fmt::format("node '{}': the {} of its work must be from 0 to {}", node, what, kLargest));
+    }
+  }
+  if (work.count < 1.0 || work.batch < 1.0) {
+    throw InputError(
+        fmt::format("node '{}': the count and batch of its work must be at least 1", node));
+  }
+}
+
 // Records the shapes of the operands or of the results ("inputs" or "outputs") of a node's call.
 void note(const Graph& graph, NodeId node, std::span<const TensorId> tensors,
           std::span<const kernel::Shape> shapes, const char* what,
@@ -88,6 +113,7 @@ NodeId GraphBuilder::add_node(NodeSpec spec) {
   const double flops = quantity(spec.flops, "flops");
   const double read = quantity(spec.bytes_read, "bytes_read");
   const double written = quantity(spec.bytes_written, "bytes_written");
+  for (const kernel::Work& work : spec.works) check_work(work, spec.name);
   for (const auto& [kind, kind_time] : spec.times_by_kind) {
     const double checked_time = quantity(kind_time, "time");
     const std::uint32_t index = intern(g.time_kinds_, kind_index_, kind);
@@ -110,6 +136,14 @@ NodeId GraphBuilder::add_node(NodeSpec spec) {
   g.node_flops_.push_back(flops);
   g.node_read_.push_back(read);
   g.node_written_.push_back(written);
+  if (!spec.works.empty()) {
+    if (g.work_lists_.empty()) g.work_lists_.emplace_back();
+    const auto [entry, added] =
+        work_index_.try_emplace(spec.works, static_cast<std::uint32_t>(g.work_lists_.size()));
+    if (added) g.work_lists_.push_back(std::move(spec.works));
+    g.node_works_.resize(node.index(), 0);
+    g.node_works_.push_back(entry->second);
+  }
   if (spec.kernel) g.kernel_calls_.emplace_back(node.value(), std::move(*spec.kernel));
   if (!spec.meta_op.empty()) {
     g.node_meta_.resize(node.index(), {Graph::kNoMeta, MetaRole::kShard});
@@ -144,6 +178,10 @@ TensorId GraphBuilder::add_tensor(TensorSpec spec) {
   if (spec.producer.valid()) produced_.emplace_back(spec.producer, tensor);
   g.tensor_bytes_.push_back(bytes);
   g.tensor_time_.push_back(time);
+  if (spec.type) {
+    g.tensor_type_.resize(tensor.index(), Graph::kNoType);
+    g.tensor_type_.push_back(static_cast<std::uint8_t>(*spec.type));
+  }
   g.tensor_output_.push_back(spec.output ? 1 : 0);
   g.tensor_updates_.push_back({});
   if (!spec.home.empty()) g.homes_.emplace_back(tensor.value(), std::move(spec.home));

@@ -8,6 +8,7 @@
 // or tensor, so that the reader can look up its position.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -43,6 +44,7 @@ struct NodeSpec {
   std::optional<double> flops = std::nullopt;
   std::optional<double> bytes_read = std::nullopt;
   std::optional<double> bytes_written = std::nullopt;
+  std::vector<kernel::Work> works = {};  // see Graph::works()
   std::optional<kernel::KernelCall> kernel = std::nullopt;
   std::string meta_op = {};  // empty: none
   MetaRole meta_role = MetaRole::kShard;
@@ -54,6 +56,7 @@ struct TensorSpec {
   TensorRole role = TensorRole::kValue;
   NodeId producer = {};  // only for kValue; may also be set later by set_producer()
   std::optional<double> bytes = std::nullopt;
+  std::optional<ElementType> type = std::nullopt;
   std::optional<double> transfer_time = std::nullopt;  // in the graph's time unit
   bool output = false;
   std::string home = {};  // inputs and parameters only; empty: anywhere
@@ -124,6 +127,7 @@ class GraphBuilder {
   std::vector<std::pair<NodeId, TensorId>> produced_;  // in the order given
   std::vector<std::pair<NodeId, TimeForKind>> times_;
   std::unordered_map<std::string, std::uint32_t> op_index_, kind_index_, meta_index_, scope_index_;
+  std::map<std::vector<kernel::Work>, std::uint32_t> work_index_;
 };
 
 // Records in `known` the shape that the call has for each operand and result of the node. `known`

@@ -18,8 +18,10 @@
 #include <vector>
 
 #include "doppler/base/csr.h"
+#include "doppler/base/element_type.h"
 #include "doppler/base/id.h"
 #include "doppler/kernel/kernel_call.h"
+#include "doppler/kernel/work.h"
 
 namespace doppler::graph {
 
@@ -76,7 +78,7 @@ class Graph {
   // Returns the unit of all given times: "s" unless the graph names its own.
   const std::string& time_unit() const { return time_unit_; }
   // Returns a hash of the structure, the node names, the costs and the constraints. The graph's own
-  // name, scopes, tensor names and kernel calls are not part of it.
+  // name, scopes, tensor names, element types, works and kernel calls are not part of it.
   std::uint64_t hash() const { return hash_; }
 
   std::size_t node_count() const { return node_op_.size(); }
@@ -105,6 +107,14 @@ class Graph {
   std::optional<double> bytes_written(NodeId node) const {
     return known(node_written_[node.index()]);
   }
+  // Returns the kernels that the node runs, one after another; empty where no more is known than
+  // the node's flops and bytes.
+  std::span<const kernel::Work> works(NodeId node) const {
+    if (node.index() >= node_works_.size()) return {};
+    return work_lists_[node_works_[node.index()]];
+  }
+  // Returns whether any node has works or any tensor an element type.
+  bool has_works_or_types() const { return !node_works_.empty() || !tensor_type_.empty(); }
   // Returns null if the node carries no kernel call. Takes time logarithmic in the number of calls.
   const kernel::KernelCall* kernel_call(NodeId node) const;
   std::optional<MetaMembership> meta_op(NodeId node) const;
@@ -122,6 +132,13 @@ class Graph {
   NodeId producer(TensorId tensor) const { return tensor_producer_[tensor.index()]; }
   std::optional<double> bytes(TensorId tensor) const {
     return known(tensor_bytes_[tensor.index()]);
+  }
+  // Returns the type of the tensor's elements, or nothing if it is not known.
+  std::optional<ElementType> element_type(TensorId tensor) const {
+    if (tensor.index() >= tensor_type_.size() || tensor_type_[tensor.index()] == kNoType) {
+      return std::nullopt;
+    }
+    return static_cast<ElementType>(tensor_type_[tensor.index()]);
   }
   // Returns the transfer time given for the tensor, in the graph's time unit. A time that is given
   // for one consumer takes precedence over it.
@@ -183,6 +200,10 @@ class Graph {
   // By node: an index into scopes_. Nodes past the end of the list have no scope.
   std::vector<std::uint32_t> node_scope_;
   std::vector<std::string> scopes_;  // the first is empty
+  // By node: an index into work_lists_, of which the first is empty and no two are equal. Nodes
+  // past the end of the list have none.
+  std::vector<std::uint32_t> node_works_;
+  std::vector<std::vector<kernel::Work>> work_lists_;
   std::vector<double> node_time_, node_flops_, node_read_, node_written_;
   Csr<TimeForKind> node_times_;
   std::vector<std::string> time_kinds_;
@@ -195,6 +216,8 @@ class Graph {
   std::vector<TensorRole> tensor_role_;
   std::vector<NodeId> tensor_producer_;
   std::vector<double> tensor_bytes_, tensor_time_;
+  // By tensor: an ElementType or kNoType. Tensors past the end of the list have none.
+  std::vector<std::uint8_t> tensor_type_;
   Csr<NodeId> consumers_;
   std::vector<double> consumer_time_;  // parallel to consumers_; empty where none is given
   std::vector<std::uint8_t> tensor_output_;
@@ -205,6 +228,7 @@ class Graph {
   Constraints constraints_;
 
   static constexpr std::uint32_t kNoMeta = 0xffffffffu;
+  static constexpr std::uint8_t kNoType = 0xff;
 };
 
 }  // namespace doppler::graph

@@ -177,10 +177,19 @@ void GraphReader::read_tensors() {
   }
 }
 
+ElementType read_type(JsonReader& reader) {
+  const std::string_view name = reader.string_view();
+  const auto type = find_element_type(name);
+  if (!type) {
+    reader.fail(fmt::format("no element type '{}'; there are {}", name, element_type_names()));
+  }
+  return *type;
+}
+
 void GraphReader::read_tensor(JsonReader& reader) {
-  enum Key { kName, kBytes, kTransferTime, kRole, kOutput, kHome, kUpdates };
-  static constexpr std::string_view kKeys[] = {"name",   "bytes", "transfer_time", "role",
-                                               "output", "home",  "updates"};
+  enum Key { kName, kBytes, kType, kTransferTime, kRole, kOutput, kHome, kUpdates };
+  static constexpr std::string_view kKeys[] = {"name", "bytes",  "type", "transfer_time",
+                                               "role", "output", "home", "updates"};
   TensorSpec spec;
   std::optional<Update> update;
   JsonFields fields(reader, kKeys);
@@ -194,6 +203,9 @@ void GraphReader::read_tensor(JsonReader& reader) {
         break;
       case kBytes:
         spec.bytes = non_negative(reader);
+        break;
+      case kType:
+        spec.type = read_type(reader);
         break;
       case kTransferTime:
         spec.transfer_time = non_negative(reader);
@@ -302,6 +314,64 @@ kernel::KernelCall read_kernel(JsonReader& reader) {
   return call;
 }
 
+kernel::Work read_work(JsonReader& reader) {
+  enum Key {
+    kClass,
+    kType,
+    kCount,
+    kFlops,
+    kBytesRead,
+    kBytesWritten,
+    kBatch,
+    kRows,
+    kColumns,
+    kDepth
+  };
+  static constexpr std::string_view kKeys[] = {"class",      "type",          "count", "flops",
+                                               "bytes_read", "bytes_written", "batch", "rows",
+                                               "columns",    "depth"};
+  kernel::Work work;
+  JsonFields fields(reader, kKeys);
+  while (const auto key = fields.next()) {
+    switch (*key) {
+      case kClass: {
+        const std::string_view name = reader.string_view();
+        work.work_class = kernel::find_work_class(name);
+        if (!work.work_class) reader.fail(fmt::format("no class of work is called '{}'", name));
+        break;
+      }
+      case kType:
+        work.type = read_type(reader);
+        break;
+      case kCount:
+        work.count = non_negative(reader);
+        break;
+      case kFlops:
+        work.flops = non_negative(reader);
+        break;
+      case kBytesRead:
+        work.bytes_read = non_negative(reader);
+        break;
+      case kBytesWritten:
+        work.bytes_written = non_negative(reader);
+        break;
+      case kBatch:
+        work.batch = non_negative(reader);
+        break;
+      case kRows:
+        work.rows = non_negative(reader);
+        break;
+      case kColumns:
+        work.columns = non_negative(reader);
+        break;
+      case kDepth:
+        work.depth = non_negative(reader);
+        break;
+    }
+  }
+  return work;
+}
+
 void GraphReader::read_nodes() {
   JsonReader reader(file_, text_, *nodes_at_);
   reader.begin_array();
@@ -320,13 +390,14 @@ void GraphReader::read_node(JsonReader& reader) {
     kMetaOp,
     kMetaRole,
     kScope,
+    kWork,
     kKernel,
     kInputs,
     kOutputs
   };
   static constexpr std::string_view kKeys[] = {
-      "name",    "op",        "time",  "times",  "flops",  "bytes_read", "bytes_written",
-      "meta_op", "meta_role", "scope", "kernel", "inputs", "outputs"};
+      "name",    "op",        "time",  "times", "flops",  "bytes_read", "bytes_written",
+      "meta_op", "meta_role", "scope", "work",  "kernel", "inputs",     "outputs"};
   NodeSpec spec;
   inputs_.clear();
   outputs_.clear();
@@ -375,6 +446,10 @@ void GraphReader::read_node(JsonReader& reader) {
       }
       case kScope:
         spec.scope = non_empty(reader);
+        break;
+      case kWork:
+        reader.begin_array();
+        while (reader.next_element()) spec.works.push_back(read_work(reader));
         break;
       case kKernel:
         spec.kernel = read_kernel(reader);

@@ -11,7 +11,9 @@
 namespace doppler::graph {
 
 // The newest version of the format that this program reads, and the one that it writes.
-inline constexpr int kGraphJsonVersion = 1;
+// The newest version that is read. Files without element types and works are written as version 1,
+// which older programs read.
+inline constexpr int kGraphJsonVersion = 2;
 
 // Reads a graph. `file` names the source in errors, and names the graph if the text does not.
 // Throws InputError with file:line:column if the text is damaged, is of a newer version, or has a

@@ -23,6 +23,7 @@ void write_tensor(JsonWriter& json, const Graph& graph, TensorId tensor) {
       break;
   }
   write_known(json, "bytes", graph.bytes(tensor));
+  if (const auto type = graph.element_type(tensor)) json.field("type", element_type_name(*type));
   write_known(json, "transfer_time", graph.transfer_time(tensor));
   if (graph.is_output(tensor)) json.field("output", true);
   if (!graph.home(tensor).empty()) json.field("home", graph.home(tensor));
@@ -30,6 +31,25 @@ void write_tensor(JsonWriter& json, const Graph& graph, TensorId tensor) {
     json.field("updates", graph.tensor_name(graph.updates(tensor)));
   }
   json.end_object();
+}
+
+void write_works(JsonWriter& json, std::span<const kernel::Work> works) {
+  json.begin_array();
+  for (const kernel::Work& work : works) {
+    json.begin_object();
+    if (work.work_class) json.field("class", kernel::work_class_name(*work.work_class));
+    if (work.type) json.field("type", element_type_name(*work.type));
+    if (work.count != 1.0) json.field("count", work.count);
+    write_known(json, "flops", work.flops);
+    write_known(json, "bytes_read", work.bytes_read);
+    write_known(json, "bytes_written", work.bytes_written);
+    if (work.batch != 1.0) json.field("batch", work.batch);
+    if (work.rows > 0.0) json.field("rows", work.rows);
+    if (work.columns > 0.0) json.field("columns", work.columns);
+    if (work.depth > 0.0) json.field("depth", work.depth);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 void write_shapes(JsonWriter& json, const std::vector<kernel::Shape>& shapes) {
@@ -82,6 +102,7 @@ void write_node(JsonWriter& json, const Graph& graph, NodeId node) {
   write_known(json, "flops", graph.flops(node));
   write_known(json, "bytes_read", graph.bytes_read(node));
   write_known(json, "bytes_written", graph.bytes_written(node));
+  if (!graph.works(node).empty()) write_works(json.key("work"), graph.works(node));
   if (const auto meta = graph.meta_op(node)) {
     json.field("meta_op", graph.meta_op_names()[meta->meta_op]);
     json.field("meta_role", meta->role == MetaRole::kShard ? "shard" : "reduction");
@@ -134,7 +155,9 @@ void write_constraints(JsonWriter& json, const Graph& graph) {
 
 std::string write_graph_json(const Graph& graph) {
   JsonWriter json;
-  json.begin_object().field("format", "doppler.graph").field("version", kGraphJsonVersion);
+  json.begin_object()
+      .field("format", "doppler.graph")
+      .field("version", graph.has_works_or_types() ? kGraphJsonVersion : 1);
   if (!graph.name().empty()) json.field("name", graph.name());
   json.field("time_unit", graph.time_unit());
   json.key("tensors").begin_array();

@@ -16,17 +16,19 @@ using testing::HasSubstr;
 
 // Everything that the format can hold, each key at least once.
 constexpr std::string_view kComplete = R"({
-  "format": "doppler.graph", "version": 1, "name": "demo", "time_unit": "ms",
+  "format": "doppler.graph", "version": 2, "name": "demo", "time_unit": "ms",
   "nodes": [
     {"name": "mul", "op": "gemm", "scope": "net/layer_0", "time": 2.5, "times": {"A100": 1, "cpu": 20}, "flops": 2e9,
-     "bytes_read": 300, "bytes_written": 100, "meta_op": "product", "meta_role": "shard",
+     "bytes_read": 300, "bytes_written": 100,
+     "work": [{"class": "product", "type": "bf16", "batch": 2, "rows": 3, "columns": 4, "depth": 5},
+              {"flops": 7, "bytes_read": 8, "bytes_written": 9, "count": 10}], "meta_op": "product", "meta_role": "shard",
      "kernel": {"name": "matmul", "attributes": {"transpose": "b"}, "inputs": [[2, 3], [4, 3]],
                 "outputs": [[2, 4]]},
      "inputs": ["x", {"tensor": "w", "transfer_time": 0.5}, "x"], "outputs": ["y", "z"]},
     {"outputs": ["w2"], "inputs": ["y", "w"], "meta_op": "product", "meta_role": "reduction",
      "name": "step"}],
   "tensors": [
-    {"name": "x", "role": "input", "bytes": 24},
+    {"name": "x", "role": "input", "bytes": 24, "type": "f32"},
     {"name": "w2", "updates": "w", "output": true},
     {"name": "w", "role": "parameter", "bytes": 48, "home": "gpu0", "transfer_time": 3},
     {"name": "y", "bytes": 32}, {"name": "z"}],
@@ -67,6 +69,18 @@ TEST(GraphJson, ReadsEverythingInAnyOrder) {
   EXPECT_EQ(graph.flops(mul), 2e9);
   EXPECT_EQ(graph.bytes_read(mul), 300.0);
   EXPECT_EQ(graph.bytes_written(mul), 100.0);
+  ASSERT_EQ(graph.works(mul).size(), 2u);
+  EXPECT_EQ(graph.works(mul)[0], (kernel::Work{.work_class = kernel::WorkClass::kProduct,
+                                               .type = ElementType::kBf16,
+                                               .batch = 2.0,
+                                               .rows = 3.0,
+                                               .columns = 4.0,
+                                               .depth = 5.0}));
+  EXPECT_EQ(graph.works(mul)[1],
+            (kernel::Work{.count = 10.0, .flops = 7.0, .bytes_read = 8.0, .bytes_written = 9.0}));
+  EXPECT_TRUE(graph.works(step).empty());
+  EXPECT_EQ(graph.element_type(TensorId(0)), ElementType::kF32);
+  EXPECT_FALSE(graph.element_type(TensorId(3)));
   EXPECT_EQ(graph.meta_op(step)->role, MetaRole::kReduction);
   EXPECT_EQ(*graph.kernel_call(mul),
             (kernel::KernelCall{"matmul", {{"transpose", "b"}}, {{2, 3}, {4, 3}}, {{2, 4}}}));
@@ -112,6 +126,27 @@ TEST(GraphJson, ScopesAreForPeopleAlone) {
 }
 
 // Kernels tell results apart by their order, which need not be that of the tensors.
+TEST(GraphJson, IsOfTheFirstVersionWhereOlderProgramsCanReadIt) {
+  GraphBuilder builder;
+  builder.add_node({.name = "a", .time = 1.0});
+  EXPECT_THAT(write_graph_json(std::move(builder).build()), HasSubstr("\"version\": 1"));
+  GraphBuilder typed;
+  typed.add_output(typed.add_node({.name = "a", .works = {{.rows = 2.0}}}), 8.0);
+  EXPECT_THAT(write_graph_json(std::move(typed).build()), HasSubstr("\"version\": 2"));
+}
+
+TEST(GraphJson, RefusesWorksThatAreNone) {
+  const auto error = [](std::string_view work) {
+    return error_in(file_with(fmt::format(R"({{"name": "a", "work": [{}]}})", work), ""));
+  };
+  EXPECT_THAT(error(R"({"class": "magic"})"), EndsWith("no class of work is called 'magic'"));
+  EXPECT_THAT(error(R"({"type": "f17"})"), HasSubstr("no element type 'f17'; there are f64, f32"));
+  EXPECT_THAT(error(R"({"rows": 1e31})"),
+              EndsWith("node 'a': the rows of its work must be from 0 to 1e+30"));
+  EXPECT_THAT(error(R"({"count": 0})"),
+              EndsWith("node 'a': the count and batch of its work must be at least 1"));
+}
+
 TEST(GraphJson, KeepsTheOrderOfOutputs) {
   const Graph graph =
       read_graph_json("g.json", file_with(R"({"name": "n", "outputs": ["c", "a", "b"]})",
@@ -163,8 +198,8 @@ TEST(GraphJson, RefusesWhatIsNotAGraphFile) {
 
 TEST(GraphJson, RefusesOtherVersions) {
   // What an unknown version brings is not judged.
-  EXPECT_EQ(error_in("{\"format\": \"doppler.graph\", \"new\": 1, \"version\": 2}"),
-            "g.json:1:50: version 2 is newer than this program reads (1)");
+  EXPECT_EQ(error_in("{\"format\": \"doppler.graph\", \"new\": 1, \"version\": 3}"),
+            "g.json:1:50: version 3 is newer than this program reads (2)");
   EXPECT_THAT(error_in("{\"format\": \"doppler.graph\", \"version\": 0}"),
               EndsWith("there is no version 0"));
   EXPECT_THAT(error_in("{\"format\": \"doppler.graph\", \"version\": \"1\"}"),
