@@ -28,6 +28,7 @@
 
 #include "doppler/base/element_type.h"
 #include "doppler/base/id.h"
+#include "doppler/device/kernel_figures.h"
 
 namespace doppler::device {
 
@@ -103,8 +104,8 @@ struct BusySlowdown {
   double memory = 1.0;
 };
 
-// The facts of an accelerator's data sheet from which cost::Predicted derives times. All are known
-// where a kind has them.
+// The facts of an accelerator's data sheet from which cost::Predicted derives times, and how
+// kernels run on it. All are known where a kind has them.
 struct Hardware {
   // flop/s of dense products by the type of their operands: on matrix units where the device has
   // them for the type, else on its other units. Never the figure "with sparsity". 0: the device has
@@ -113,6 +114,7 @@ struct Hardware {
   std::uint32_t multiprocessors = 0;  // that thread blocks are spread over
   double clock_hz = 0.0;              // boost
   double cache_bytes = 0.0;           // of the last level on the chip
+  KernelFigures kernels = {};
 
   double product_peak(ElementType type) const {
     return product_flops[static_cast<std::size_t>(type)];

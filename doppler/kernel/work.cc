@@ -9,8 +9,8 @@ namespace doppler::kernel {
 namespace {
 
 constexpr std::array<std::string_view, kWorkClassCount> kClassNames = {
-    "product",   "convolution", "attention", "elementwise", "activation", "norm",         "softmax",
-    "reduction", "gather",      "copy",      "recurrence",  "solve",      "factorisation"};
+    "product", "convolution", "attention", "elementwise", "activation", "gated", "norm",
+    "softmax", "reduction",   "gather",    "copy",        "recurrence", "solve", "factorisation"};
 
 // A rule of the table. It applies to names that have one of the words as a whole word, or one of
 // the parts anywhere, in small letters; words and parts are separated by spaces.
@@ -52,11 +52,12 @@ constexpr NameRule kRules[] = {
      "transpose permut concat slice split padding expand copy convert reshape broadcast fill "
      "repeat "
      "shuffle unfold strided zeros ones_ memset memcpy contiguous tospace todepth reverse"},
+    {WorkClass::kGated, "glu geglu rope rotary rotaryembed", "swiglu silu_and_mul silu_mul rotary"},
     {WorkClass::kActivation,
      "exp exp2 expm1 exponential log log1p log2 sin cos tan sinh cosh sine cosine pow power elu "
      "glu "
-     "erf logistic celu rope adam",
-     "tanh sigmoid gelu silu swish swiglu mish softplus softsign sqrt rotary selu erf_"},
+     "erf logistic celu adam",
+     "tanh sigmoid gelu silu swish mish softplus softsign sqrt selu erf_"},
 };
 
 // Returns the name with a space between its words: small letters, words that capitals begin, and

@@ -22,6 +22,7 @@ enum class WorkClass : std::uint8_t {
   kAttention,      // softmax(q k) v in one kernel
   kElementwise,    // a few additions and multiplications for each element
   kActivation,     // elementwise with exponentials, roots, sines or divisions
+  kGated,          // elementwise on parts of rows that lie apart: gated activations, rotation
   kNorm,           // normalisation of rows: two passes and a reduction
   kSoftmax,        // the same with exponentials
   kReduction,      // sums, maxima, scans, sorting, pooling
@@ -31,7 +32,7 @@ enum class WorkClass : std::uint8_t {
   kSolve,          // triangular systems
   kFactorisation,  // Cholesky and the like, of one tile
 };
-inline constexpr std::size_t kWorkClassCount = 13;
+inline constexpr std::size_t kWorkClassCount = 14;
 
 // Returns the name in files: "product", "convolution", ….
 std::string_view work_class_name(WorkClass work_class);

@@ -1,0 +1,78 @@
+// The figures of how kernels run on an accelerator that no data sheet has: fixed costs, and shares
+// of the peaks. cost/kernel_times.h says how times follow from them.
+//
+// The defaults are those of NVIDIA's A100 with the kernels of PyTorch, cuBLAS and vLLM in f16, and
+// stand for every other accelerator as well. Where a figure was fitted, it was by
+// `bench/quality/gpu_costs.py --fit` on the times of the operations of Llama-2-7B; the others have
+// their reason beside them.
+//
+// Plain values. Units: seconds, bytes; a clock is one of the device's, a multiprocessor a unit that
+// thread blocks are spread over.
+#pragma once
+
+namespace doppler::device {
+
+// Of dense products. A product is cut into tiles of its result, one for each thread block, and
+// where these are few, its depth into parts that a second kernel adds.
+struct ProductFigures {
+  double floor_seconds = 3.3e-6;  // of an empty product
+  double peak_share = 0.885;      // of the peak, inside a tile
+  double whole_wave_share =
+      0.537;                  // how far a last wave that is not full takes as long as a full one
+  double least_wave = 0.618;  // of a full wave's time, however few tiles there are
+  double fill_seconds = 1.45e-6;   // to fill and drain the pipeline of a tile
+  double depth_seconds = 2.59e-9;  // latency of each step along the depth
+  double second_kernel_seconds = 4.27e-6;
+  // A library picks a slower way with the weight (its time / the best time) ^ -choice_exponent,
+  // since it does not always know the best.
+  double choice_exponent = 3.21;
+  double blend_exponent = 2.82;  // time = (compute ^ x + memory ^ x) ^ (1 / x)
+  // Long kernels slow down by up to this share, as clocks fall under the limit of power.
+  double heat_share = 0.331;
+  // Not fitted: the time at which half of that is reached; of one kernel, from 220 Tflop/s after 3
+  // ms and 260 before.
+  double heat_seconds = 1e-3;
+  // Not fitted: of the memory's bandwidth. The highest rate that was measured is 1.64 of 2.04 TB/s.
+  double memory_share = 0.83;
+  // Not fitted: bytes a clock and multiprocessor that feed a tile, and that add its parts, from the
+  // last cache. 64 is what the data sheets of these generations give for reading.
+  double tile_bytes_per_clock = 60.0;
+  double sum_bytes_per_clock = 42.0;
+
+  friend bool operator==(const ProductFigures&, const ProductFigures&) = default;
+};
+
+// Of kernels that read and write every element about once.
+struct StreamFigures {
+  double floor_seconds = 2e-6;    // of an empty kernel
+  double bytes_per_clock = 15.0;  // that one multiprocessor reads and writes
+  double read_passes = 1.0;       // how often what is read comes from memory
+
+  friend bool operator==(const StreamFigures&, const StreamFigures&) = default;
+};
+
+struct KernelFigures {
+  ProductFigures product = {};
+  StreamFigures elementwise = {};
+  // Exponentials and the like; not fitted: the geometric mean of the rates above and below.
+  StreamFigures activation = {.bytes_per_clock = 9.6};
+  // Parts of rows that lie apart: gated activations, rotary embeddings, transposes.
+  StreamFigures strided = {.floor_seconds = 3.2e-6, .bytes_per_clock = 6.13};
+  // A norm reads its row for the moments and again for the result.
+  StreamFigures norm = {.floor_seconds = 4e-6, .bytes_per_clock = 5.37, .read_passes = 2.0};
+  StreamFigures gather = {.floor_seconds = 4e-6, .bytes_per_clock = 2.04};
+  // Not fitted: the floor of a norm, whose blocks wait for each other as well, and wide reads.
+  StreamFigures reduction = {.floor_seconds = 4e-6};
+  double memory_share = 0.86;   // of the memory's bandwidth that these kernels reach
+  double blend_exponent = 1.6;  // time = (floor ^ x + work ^ x) ^ (1 / x)
+  // Kernels that move at most the first share of the last cache's size find everything in it, those
+  // that move the second share or more nothing. Not fitted.
+  double cached_share = 0.65, uncached_share = 1.1;
+  // From the end of a kernel to the start of the next one in a full queue: "Getting Started with
+  // CUDA Graphs" (NVIDIA technical blog, 2019) measures 3.8 us for each kernel of 2.9 us.
+  double launch_seconds = 0.9e-6;
+
+  friend bool operator==(const KernelFigures&, const KernelFigures&) = default;
+};
+
+}  // namespace doppler::device
