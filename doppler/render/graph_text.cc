@@ -31,7 +31,7 @@ std::string op_kinds_text(const graph::Statistics& statistics) {
   const std::size_t shown = std::min(kOpKindsShown, statistics.op_kinds.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [name, count] = statistics.op_kinds[i];
-    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", format_integer(count), name);
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", format_integer(count), cut_to(name));
   }
   if (statistics.op_kinds.size() > shown) {
     text += fmt::format(" and {} more kinds", statistics.op_kinds.size() - shown);
@@ -113,7 +113,7 @@ std::string graph_totals_text(const graph::Graph& graph) {
 std::string graph_text(const graph::Graph& graph, const std::string& path) {
   const graph::Statistics s = graph::compute_statistics(graph);
   std::string text = path;
-  if (!graph.name().empty()) text += fmt::format(" ({})", graph.name());
+  if (!graph.name().empty()) text += fmt::format(" ({})", cut_to(graph.name()));
   text += fmt::format(
       "\n"
       "size      {} nodes, {} edges, {} tensors\n"

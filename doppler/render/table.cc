@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "doppler/base/error.h"
+#include "doppler/base/text.h"
 
 namespace doppler::render {
 
@@ -11,10 +12,9 @@ namespace {
 constexpr std::size_t kColumnGap = 2;  // spaces between columns
 
 void append_cell(std::string& line, const std::string& cell, std::size_t width, Align align) {
-  const bool cut = cell.size() > width;
-  const std::size_t padding = cut ? 0 : width - cell.size();
+  const std::size_t padding = cell.size() > width ? 0 : width - cell.size();
   if (align == Align::kRight) line.append(padding, ' ');
-  line += cut ? cell.substr(0, width - 1) + "…" : cell;
+  line += cut_to(cell, width);
   if (align == Align::kLeft) line.append(padding, ' ');
 }
 
@@ -24,6 +24,12 @@ void end_line(std::string& text) {
 }
 
 }  // namespace
+
+std::string cut_to(std::string_view text, std::size_t width) {
+  if (text.size() <= width) return std::string(text);
+  const std::string_view head = text.substr(0, width - 1);
+  return std::string(head.substr(0, valid_utf8_prefix(head))) + "…";
+}
 
 void Table::add_row(std::vector<std::string> cells) {
   DOPPLER_CHECK(cells.size() == columns_.size());

@@ -1,4 +1,4 @@
-// Tables and paragraphs for a terminal. All text is ASCII: widths count bytes.
+// Tables and paragraphs for a terminal. Most text is ASCII: widths count bytes.
 #pragma once
 
 #include <cstddef>
@@ -42,6 +42,10 @@ class Table {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+// Returns the text, or where it has more than `width` bytes its beginning, up to a whole character,
+// with "…" in place of the rest. REQUIRES: width > 0.
+std::string cut_to(std::string_view text, std::size_t width = Table::kWidth);
 
 // A text lists at most this many devices. Large machines repeat themselves, so that the first few
 // suffice.

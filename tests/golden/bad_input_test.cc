@@ -70,6 +70,16 @@ TEST(BadInput, MessagesAreOfASensibleLength) {
   EXPECT_THAT(shown.err, HasSubstr("bytes left out"));
 }
 
+TEST(BadInput, ASummaryCutsLongNames) {
+  const Workspace files;
+  const std::string name = "\"" + std::string(1'000'000, 'n') + "\"";
+  files.write("g.json", graph_of(R"({"name": )" + name + R"(, "op": )" + name + R"(, "time": 1})",
+                                 R"(, "name": )" + name));
+  const Outcome shown = files.dopp("graph show g.json");
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_LT(shown.out.size(), 2000u);
+}
+
 TEST(BadInput, JsonIsUtf8WhateverTheFileIsCalled) {
   const Workspace files;
   files.write("g\xff.json", graph_of(R"({"name": "é€😀", "time": 1})"));

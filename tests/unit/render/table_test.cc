@@ -36,6 +36,12 @@ TEST(Table, CutsTheWidestTextToFit) {
   EXPECT_NE(text.find("nnn…  123456789  www"), std::string::npos) << text;
 }
 
+TEST(Table, CutsBetweenCharacters) {
+  EXPECT_EQ(cut_to("abcdef", 6), "abcdef");
+  EXPECT_EQ(cut_to("abcdefg", 6), "abcde…");
+  EXPECT_EQ(cut_to("abcdéf", 6), "abcd…");  // é has two bytes
+}
+
 TEST(Table, NumbersAreNeverCut) {
   Table table({{"n", Align::kLeft}, {"value"}});
   table.add_row({"abcdefghijkl", std::string(30, '7')});
