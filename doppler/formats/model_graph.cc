@@ -43,15 +43,15 @@ ModelGraph::Op ModelGraph::add_op(OpSpec spec) {
   return static_cast<Op>(ops_.size() - 1);
 }
 
-ModelGraph::Tensor ModelGraph::add_result(Op op, std::string name, double bytes) {
-  const Tensor tensor = add_tensor(std::move(name), bytes, graph::TensorRole::kValue, op);
+ModelGraph::Tensor ModelGraph::add_result(Op op, std::string name, double bytes,
+                                          std::optional<ElementType> type) {
+  const Tensor tensor = add_tensor({std::move(name), bytes, type, graph::TensorRole::kValue, op});
   results_[op].push_back(tensor);
   return tensor;
 }
 
-ModelGraph::Tensor ModelGraph::add_tensor(std::string name, double bytes, graph::TensorRole role,
-                                          Op producer) {
-  tensors_.push_back({std::move(name), bytes, role, producer});
+ModelGraph::Tensor ModelGraph::add_tensor(TensorEntry entry) {
+  tensors_.push_back(std::move(entry));
   return static_cast<Tensor>(tensors_.size() - 1);
 }
 
@@ -128,7 +128,8 @@ ModelGraph::Built ModelGraph::build(std::string name) && {
                                       .scope = std::move(op.scope),
                                       .flops = op.flops,
                                       .bytes_read = op.bytes_read,
-                                      .bytes_written = op.bytes_written});
+                                      .bytes_written = op.bytes_written,
+                                      .works = std::move(op.works)});
   }
   std::vector<TensorId> tensor_ids(tensors_.size());
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -140,6 +141,7 @@ ModelGraph::Built ModelGraph::build(std::string name) && {
                             .role = tensor.role,
                             .producer = is_value ? node_of_op[tensor.producer] : NodeId{},
                             .bytes = tensor.bytes,
+                            .type = tensor.type,
                             .output = tensor.output && is_value});
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i) {

@@ -31,18 +31,22 @@ class ModelGraph {
     // Absent: the bytes of all distinct operands, and of all results.
     std::optional<double> bytes_read = std::nullopt;
     std::optional<double> bytes_written = std::nullopt;
+    std::vector<kernel::Work> works = {};  // see graph::Graph::works()
     std::vector<Tensor> operands = {};
     bool kept = false;  // has an effect besides its results, so it is never left out
   };
 
-  Tensor add_input(std::string name, double bytes) {
-    return add_tensor(std::move(name), bytes, graph::TensorRole::kInput, 0);
+  // The type is that of the elements; absent: not known.
+  Tensor add_input(std::string name, double bytes, std::optional<ElementType> type = std::nullopt) {
+    return add_tensor({std::move(name), bytes, type, graph::TensorRole::kInput});
   }
-  Tensor add_parameter(std::string name, double bytes) {
-    return add_tensor(std::move(name), bytes, graph::TensorRole::kParameter, 0);
+  Tensor add_parameter(std::string name, double bytes,
+                       std::optional<ElementType> type = std::nullopt) {
+    return add_tensor({std::move(name), bytes, type, graph::TensorRole::kParameter});
   }
   Op add_op(OpSpec spec);
-  Tensor add_result(Op op, std::string name, double bytes);
+  Tensor add_result(Op op, std::string name, double bytes,
+                    std::optional<ElementType> type = std::nullopt);
 
   void mark_output(Tensor tensor) { tensors_[tensor].output = true; }
   // Declares that the value overwrites the parameter. Does nothing if the value is not the result
@@ -68,14 +72,15 @@ class ModelGraph {
   struct TensorEntry {
     std::string name;
     double bytes;
+    std::optional<ElementType> type;
     graph::TensorRole role;
-    Op producer;  // of values only
+    Op producer = 0;  // of values only
     bool output = false;
     Tensor updates = kNone;
     bool updated = false;
   };
 
-  Tensor add_tensor(std::string name, double bytes, graph::TensorRole role, Op producer);
+  Tensor add_tensor(TensorEntry entry);
   std::vector<bool> needed_ops() const;
 
   std::vector<OpSpec> ops_;

@@ -17,20 +17,20 @@ constexpr std::size_t kMaxInstructions = 5'000'000;
 constexpr std::size_t kMaxHloRank = 64;
 constexpr double kMaxHloElements = 1e18;  // more than fit on any machine
 
-struct ElementType {
+struct HloTypeBits {
   std::string_view name;
   double bits;
 };
 // The primitive types of xla_data.proto. A predicate takes a byte. The many types of 8 and 4 bits,
 // such as f8e4m3fn and f4e2m1fn, are recognised by their first letters instead.
-constexpr ElementType kElementTypes[] = {
+constexpr HloTypeBits kHloTypes[] = {
     {"pred", 8}, {"s1", 1},   {"u1", 1},     {"s2", 2},    {"u2", 2},     {"s4", 4},
     {"u4", 4},   {"s8", 8},   {"u8", 8},     {"s16", 16},  {"u16", 16},   {"s32", 32},
     {"u32", 32}, {"s64", 64}, {"u64", 64},   {"f16", 16},  {"f32", 32},   {"bf16", 16},
     {"f64", 64}, {"c64", 64}, {"c128", 128}, {"token", 0}, {"opaque", 0}, {"u8opaque", 8}};
 
 double bits_of(std::string_view type) {
-  for (const ElementType& entry : kElementTypes) {
+  for (const HloTypeBits& entry : kHloTypes) {
     if (entry.name == type) return entry.bits;
   }
   if (type.starts_with("f8e")) return 8;
