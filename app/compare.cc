@@ -97,6 +97,7 @@ void run(const CompareRequest& request) {
     if (stop.stop_requested()) break;
   }
   if (request.json) print(render::compare_json(comparisons));
+  if (stop.stop_requested()) print_warning("interrupted: not everything was compared");
   require_a_result(comparisons);
 }
 

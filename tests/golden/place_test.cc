@@ -148,6 +148,16 @@ TEST_F(Place, CtrlCAndTerminationKeepTheBest) {
   }
 }
 
+TEST_F(Place, AnInterruptedComparisonSaysSo) {
+  const Outcome compared = dopp("compare " + files_.path("g.json") +
+                                    " --devices uniform:4 --methods heft,lns,anneal --budget 300",
+                                {.interrupt_after_seconds = 1.0, .signal = SIGTERM});
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
+  EXPECT_THAT(compared.out, HasSubstr("heft"));
+  EXPECT_THAT(compared.out, Not(HasSubstr("anneal")));
+  EXPECT_THAT(compared.err, HasSubstr("interrupted: not everything was compared"));
+}
+
 // As nohup and shells that start something in the background ask for.
 TEST_F(Place, ASignalThatWasIgnoredStaysIgnored) {
   for (const int signal : {SIGINT, SIGHUP}) {
