@@ -11,7 +11,6 @@
 #include "app/option_groups.h"
 #include "app/terminal.h"
 #include "doppler/base/error.h"
-#include "doppler/base/json_writer.h"
 #include "doppler/device/spec.h"
 #include "doppler/exec/probe/probe.h"
 #include "doppler/render/machine_text.h"
@@ -19,6 +18,8 @@
 
 namespace doppler::app {
 namespace {
+
+constexpr std::size_t kNarrow = 80;  // columns of the narrowest usual terminal
 
 struct ShowDevicesRequest {
   std::string devices;
@@ -35,22 +36,17 @@ struct ProbeRequest {
 void list_presets(bool as_json) {
   const std::vector<device::PresetExample> presets = device::preset_examples();
   if (as_json) {
-    JsonWriter json;
-    json.begin_object().key("presets").begin_array();
-    for (const device::PresetExample& preset : presets) {
-      json.begin_object(JsonLayout::kCompact)
-          .field("spec", preset.spec)
-          .field("description", preset.description)
-          .end_object();
-    }
-    print(json.end_array().end_object().take());
+    print(render::catalogue_json(presets));
     return;
   }
-  std::string text = "Any number of devices works; these are examples.\n\n";
+  std::string text =
+      "Peaks in Tflop/s: f32 outside matrix units, dense products of 16 and 8 bits.\n\n";
+  text += render::catalogue_text();
+  text += "\nAny number of devices works; these are examples.\n\n";
   for (const device::PresetExample& preset : presets) {
-    text += render::wrap(fmt::format("{:<14} ", preset.spec), preset.description);
+    text += render::wrap(fmt::format("{:<16} ", preset.spec), preset.description, kNarrow);
   }
-  print(text + "\nFILE.json      a topology file (docs/formats/topology.md)\n");
+  print(text + "\nFILE.json        a topology file (docs/formats/topology.md)\n");
 }
 
 void run(const ShowDevicesRequest& request) {
@@ -97,18 +93,18 @@ std::size_t read_cpu_count(const std::string& text) {
 
 void add_list(CommandLine& line, CLI::App& group) {
   const auto json = std::make_shared<bool>(false);
-  CLI::App* list = line.add(group, "list", "List the presets", "  dopp devices list",
-                            [json] { list_presets(*json); });
+  CLI::App* list = line.add(group, "list", "List the devices that are known, and presets",
+                            "  dopp devices list", [json] { list_presets(*json); });
   add_json(*list, *json);
   add_unused_seed(*list);
 }
 
 void add_show_devices(CommandLine& line, CLI::App& group) {
   const auto request = std::make_shared<ShowDevicesRequest>();
-  CLI::App* show =
-      line.add(group, "show", "Print a topology as understood",
-               "  dopp devices show 8xV100\n  dopp devices show 2n4xA100 --json > my.json",
-               [request] { run(*request); });
+  CLI::App* show = line.add(group, "show", "Print a topology as understood",
+                            "  dopp devices show 8xV100\n  dopp devices show 2xRTX4090+1xCPU\n  "
+                            "dopp devices show 2n4xA100@100Gb --json > my.json",
+                            [request] { run(*request); });
   add_text(*show, "SPEC", request->devices, kDevicesHelp).required();
   add_json(*show, request->json);
   add_unused_seed(*show);

@@ -17,7 +17,7 @@
 namespace doppler::app {
 
 inline constexpr const char* kDevicesHelp =
-    "Preset (4xA100, 2n4xA100, 2xA100+2xT4, …), uniform:N or a file";
+    "Preset (4xA100, 2n4xA100@100Gb, 2xA100+1xCPU, …), uniform:N or a file";
 // Larger numbers are taken for slips of the keyboard.
 inline constexpr int kMaxRuns = 1'000'000;
 inline constexpr std::uint64_t kMaxEvaluations = std::uint64_t{1} << 53;

@@ -3,223 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "doppler/base/error.h"
+#include "doppler/device/roofline.h"
 
 namespace doppler::device {
 
-// --- hardware ---
-
 namespace {
 
-// PCI Express Base Specification: 8, 16, 32 GT/s per lane, 16 lanes, 128b/130b coding, 8 bits a
-// byte: 8e9 x 16 x 128/130 / 8 = 15.75e9 bytes/s in each direction, doubling with each generation.
-constexpr PcieLink kPcie3{"PCIe 3.0 x16", 15.754e9};
-constexpr PcieLink kPcie4{"PCIe 4.0 x16", 31.508e9};
-constexpr PcieLink kPcie5{"PCIe 5.0 x16", 63.015e9};
-
-// NVIDIA DGX-1 data sheet (V100): 4 x InfiniBand EDR, 100 Gb/s, for 8 GPUs.
-constexpr Network kDgx1Network{"100 Gb/s InfiniBand EDR", 12.5e9, 2};
-// NVIDIA DGX A100 data sheet: 8 x single-port ConnectX-6, 200 Gb/s, for 8 GPUs.
-constexpr Network kDgxA100Network{"200 Gb/s InfiniBand HDR", 25e9, 1};
-// NVIDIA DGX H100 data sheet: 8 x ConnectX-7, 400 Gb/s, for 8 GPUs.
-constexpr Network kDgxH100Network{"400 Gb/s InfiniBand NDR", 50e9, 1};
-// Servers with PCIe cards have no reference design; one 100 Gb/s port per machine is what the large
-// clouds offer with 8 x T4, A10G or L4.
-constexpr Network kServerNetwork{"100 Gb/s Ethernet", 12.5e9, kAllGpus};
-
-constexpr double kTera = 1e12;
-constexpr double kGiga = 1e9;
-
-constexpr Accelerator kAccelerators[] = {
-    // NVIDIA Tesla P100 PCIe data sheet (2016): 9.3 TFLOP/s single precision, 16 GB at 732 GB/s or
-    // 12 GB at 549 GB/s, PCIe 3.0 x16.
-    {"P100", 16, 9.3 * kTera, 732 * kGiga, Fabric::kPcie, "", 0, kPcie3, kServerNetwork},
-    {"P100", 12, 9.3 * kTera, 549 * kGiga, Fabric::kPcie, "", 0, kPcie3, kServerNetwork},
-    // NVIDIA V100 Tensor Core GPU data sheet (2020), SXM2: 15.7 TFLOP/s single precision, 32 or 16
-    // GB at 900 GB/s. NVIDIA Tesla V100 white paper (2017): 6 NVLinks, each 25 GB/s per direction.
-    {"V100", 32, 15.7 * kTera, 900 * kGiga, Fabric::kCubeMesh, "NVLink 2", 25 * kGiga, kPcie3,
-     kDgx1Network},
-    {"V100", 16, 15.7 * kTera, 900 * kGiga, Fabric::kCubeMesh, "NVLink 2", 25 * kGiga, kPcie3,
-     kDgx1Network},
-    // NVIDIA A100 Tensor Core GPU data sheet (2021), SXM: 19.5 TFLOP/s FP32, 80 GB at 2039 GB/s or
-    // 40 GB at 1555 GB/s, NVLink 600 GB/s (both directions together), PCIe 4.0.
-    {"A100", 80, 19.5 * kTera, 2039 * kGiga, Fabric::kSwitch, "NVLink 3", 300 * kGiga, kPcie4,
-     kDgxA100Network},
-    {"A100", 40, 19.5 * kTera, 1555 * kGiga, Fabric::kSwitch, "NVLink 3", 300 * kGiga, kPcie4,
-     kDgxA100Network},
-    // NVIDIA H100 Tensor Core GPU data sheet (2023), SXM: 67 TFLOP/s FP32, 80 GB at 3.35 TB/s,
-    // NVLink 900 GB/s (both directions together), PCIe 5.0.
-    {"H100", 80, 67 * kTera, 3350 * kGiga, Fabric::kSwitch, "NVLink 4", 450 * kGiga, kPcie5,
-     kDgxH100Network},
-    // NVIDIA T4 Tensor Core GPU product brief (2019): 8.1 TFLOP/s single precision, 16 GB at up to
-    // 320 GB/s, PCIe 3.0 x16.
-    {"T4", 16, 8.1 * kTera, 320 * kGiga, Fabric::kPcie, "", 0, kPcie3, kServerNetwork},
-    // NVIDIA A10 Tensor Core GPU data sheet (2021): 31.2 TFLOP/s FP32, 24 GB at 600 GB/s, PCIe 4.0.
-    {"A10", 24, 31.2 * kTera, 600 * kGiga, Fabric::kPcie, "", 0, kPcie4, kServerNetwork},
-    // NVIDIA L4 Tensor Core GPU data sheet (2023): 30.3 TFLOP/s FP32, 24 GB at 300 GB/s, PCIe 4.0
-    // x16.
-    {"L4", 24, 30.3 * kTera, 300 * kGiga, Fabric::kPcie, "", 0, kPcie4, kServerNetwork},
-};
-
-// From issuing a kernel to its start, where the queue is empty. "Getting Started with CUDA Graphs"
-// (NVIDIA technical blog, 2019) measures 9.6 us per launch and synchronisation of a 2.9 us kernel
-// on a V100 and 3.8 us per kernel of a full queue; an asynchronous engine that launches a node when
-// its last input arrives lies between the two.
-constexpr double kGpuLaunchSeconds = 5e-6;
-// Waking a waiting thread: a futex round trip on Linux takes a few microseconds.
-constexpr double kCpuLaunchSeconds = 3e-6;
-
-// Shares of the peaks that kernels reach. The rationale:
-//  - Dense products stay close to the arithmetic peak: vendor BLAS reaches 80 to 95 % on large
-//    matrices and less on the smaller ones that sharding leaves; 0.75 is in between.
-//  - Factorisations of one tile have little parallelism: a quarter of the peak. Triangular solves
-//    lie between these and products.
-//  - Everything elementwise is limited by memory; STREAM-like kernels reach 75 to 93 % of the
-//    data sheet's bandwidth on these GPUs (lowest on P100): 0.8. That is also the default, with
-//    half the arithmetic peak since few such kernels are pure multiply-adds.
-//  - Reductions and normalisations read once but synchronise: 0.65. Kernels that gather, scatter or
-//    permute touch memory in short pieces: 0.4.
-constexpr Efficiency kElementwise{0.5, 0.8};
-constexpr Efficiency kProduct{0.75, 0.8};
-constexpr Efficiency kSolve{0.5, 0.8};
-constexpr Efficiency kFactorisation{0.25, 0.8};
-constexpr Efficiency kReduction{0.5, 0.65};
-constexpr Efficiency kPermutation{0.5, 0.4};
-
-Efficiency efficiency_of(OpFamily family) {
-  switch (family) {
-    case OpFamily::kProduct:
-      return kProduct;
-    case OpFamily::kSolve:
-      return kSolve;
-    case OpFamily::kFactorisation:
-      return kFactorisation;
-    case OpFamily::kReduction:
-      return kReduction;
-    case OpFamily::kPermutation:
-      return kPermutation;
-  }
-  return kElementwise;
-}
-
-constexpr OpInFamily kOps[] = {
-    {"contract", OpFamily::kProduct},
-    {"matmul", OpFamily::kProduct},
-    {"MatMul", OpFamily::kProduct},
-    {"gemm", OpFamily::kProduct},
-    {"Gemm", OpFamily::kProduct},
-    {"batch_matmul", OpFamily::kProduct},
-    {"einsum", OpFamily::kProduct},
-    {"Einsum", OpFamily::kProduct},
-    {"dot", OpFamily::kProduct},
-    {"conv", OpFamily::kProduct},
-    {"Conv", OpFamily::kProduct},
-    {"convolution", OpFamily::kProduct},
-    {"ConvTranspose", OpFamily::kProduct},
-    {"syrk", OpFamily::kProduct},
-    {"trsm", OpFamily::kSolve},
-    {"potrf", OpFamily::kFactorisation},
-    {"cholesky", OpFamily::kFactorisation},
-    {"reduce", OpFamily::kReduction},
-    {"reduction", OpFamily::kReduction},
-    {"sum", OpFamily::kReduction},
-    {"ReduceSum", OpFamily::kReduction},
-    {"ReduceMean", OpFamily::kReduction},
-    {"softmax", OpFamily::kReduction},
-    {"Softmax", OpFamily::kReduction},
-    {"layer_norm", OpFamily::kReduction},
-    {"LayerNormalization", OpFamily::kReduction},
-    {"rms_norm", OpFamily::kReduction},
-    {"fft", OpFamily::kReduction},
-    {"permute", OpFamily::kPermutation},
-    {"transpose", OpFamily::kPermutation},
-    {"Transpose", OpFamily::kPermutation},
-    {"gather", OpFamily::kPermutation},
-    {"Gather", OpFamily::kPermutation},
-    {"scatter", OpFamily::kPermutation},
-    {"scatter_add", OpFamily::kPermutation},
-    {"ScatterND", OpFamily::kPermutation},
-};
-
-void set_efficiencies(DeviceKind& kind) {
-  kind.default_efficiency = kElementwise;
-  for (const OpInFamily& entry : kOps) {
-    kind.efficiency_by_op.emplace(entry.op, efficiency_of(entry.family));
-  }
-}
-
-}  // namespace
-
-std::span<const Accelerator> accelerators() {
-  return kAccelerators;
-}
-
-std::span<const OpInFamily> op_families() {
-  return kOps;
-}
-
-int cube_mesh_links(std::uint32_t i, std::uint32_t j) {
-  // NVIDIA DGX-1 with Tesla V100 system architecture white paper (2017), the hybrid cube mesh, with
-  // the counts that `nvidia-smi topo -m` prints on such a machine (NV1, NV2). Two quads, each fully
-  // connected, and one edge from each GPU to its counterpart; 6 links leave every GPU.
-  static constexpr std::array<std::array<std::uint8_t, 8>, 8> kLinks = {{
-      {0, 1, 1, 2, 2, 0, 0, 0},
-      {1, 0, 2, 1, 0, 2, 0, 0},
-      {1, 2, 0, 2, 0, 0, 1, 0},
-      {2, 1, 2, 0, 0, 0, 0, 1},
-      {2, 0, 0, 0, 0, 1, 1, 2},
-      {0, 2, 0, 0, 1, 0, 2, 1},
-      {0, 0, 1, 0, 1, 2, 0, 2},
-      {0, 0, 0, 1, 2, 1, 2, 0},
-  }};
-  return kLinks[i][j];
-}
-
-DeviceKind accelerator_kind(const Accelerator& model) {
-  DeviceKind kind{.name = std::string(model.name)};
-  for (const Accelerator& first : kAccelerators) {
-    if (first.name != model.name) continue;
-    if (first.memory_gib != model.memory_gib) kind.name += fmt::format("-{}GB", model.memory_gib);
-    break;
-  }
-  kind.peak_flops = model.peak_flops;
-  kind.memory_bandwidth = model.memory_bandwidth;
-  kind.launch_overhead_seconds = kGpuLaunchSeconds;
-  set_efficiencies(kind);
-  return kind;
-}
-
-DeviceKind generic_cpu_kind() {
-  DeviceKind kind{.name = "cpu", .device_class = DeviceClass::kCpu};
-  // A 3 GHz core with two 8-lane fused multiply-add units (AVX2): 3e9 x 2 x 8 x 2 = 96e9.
-  kind.peak_flops = 96e9;
-  // Two channels of DDR4-3200 (JEDEC JESD79-4) carry 2 x 8 x 3.2e9 = 51.2e9; one core draws about a
-  // quarter of it.
-  kind.memory_bandwidth = 12.8e9;
-  kind.launch_overhead_seconds = kCpuLaunchSeconds;
-  set_efficiencies(kind);
-  return kind;
-}
-
-Channel generic_memory_channel() {
-  // A copy reads and writes each byte, so it moves at half of what one core draws; the two memory
-  // channels above serve four cores, of which copies may use two.
-  return {.name = "memory", .bandwidth = 6.4e9, .latency_seconds = 1e-6, .capacity = 2};
-}
-
-// --- topologies ---
-
-namespace {
-
-constexpr std::uint64_t kCubeMeshGpus = 8;  // DGX-1
 constexpr std::uint64_t kDgx2Gpus = 16;
-constexpr double kDgx2LinksPerGpu = 6;  // NVIDIA DGX-2 data sheet: all six NVLinks to the switch
 constexpr std::uint64_t kLargestSwitch = 16;  // HGX A100 with 16 GPUs
 
 // Throws ParameterError unless the count of `what` ("devices" or "nodes") is in the range allowed.
@@ -232,13 +28,13 @@ void check_count(const std::string& name, std::uint64_t count, const char* what 
                                    what, Topology::kMaxDevices));
 }
 
-Fabric fabric_of(const Accelerator& model, std::uint64_t gpus) {
-  if (model.fabric != Fabric::kCubeMesh || gpus <= kCubeMeshGpus) return model.fabric;
-  return gpus <= kDgx2Gpus ? Fabric::kSwitch : Fabric::kPcie;
+bool is_host(const PresetPart& part) {
+  return part.model->device_class == DeviceClass::kCpu;
 }
 
-double port_bandwidth(const Accelerator& model) {
-  return model.nvlink_bandwidth * (model.fabric == Fabric::kCubeMesh ? kDgx2LinksPerGpu : 1.0);
+Fabric fabric_of(const CatalogueEntry& model, std::uint64_t gpus) {
+  if (model.fabric != Fabric::kMesh || gpus <= kMeshDevices) return model.fabric;
+  return model.larger_box_port.exists() && gpus <= kDgx2Gpus ? Fabric::kSwitch : Fabric::kPcie;
 }
 
 std::string plural(std::uint64_t count, const char* what) {
@@ -254,64 +50,108 @@ std::uint32_t cards_of(const Network& network, std::uint64_t gpus) {
   return static_cast<std::uint32_t>((gpus + network.gpus_per_card - 1) / network.gpus_per_card);
 }
 
+// --- descriptions ---
+
+std::string describe_mesh(const CatalogueEntry& model, std::uint64_t gpus) {
+  std::uint64_t linked = 0;
+  for (std::uint32_t i = 0; i < gpus; ++i) {
+    for (std::uint32_t j = i + 1; j < gpus; ++j) linked += (*model.mesh)[i][j] > 0;
+  }
+  const std::uint64_t pairs = gpus * (gpus - 1) / 2;
+  if (linked == pairs) return fmt::format("{} between all pairs", model.link.name);
+  return fmt::format("{} {}: {} of {} pairs linked, the others over a third GPU", model.link.name,
+                     model.mesh == &kCubeMesh ? "hybrid cube mesh" : "mesh", linked, pairs);
+}
+
 // Returns a description such as "8 x T4 16 GB, PCIe 3.0 x16 through 2 host bridges".
-std::string describe_box(const Accelerator& model, std::uint64_t gpus, bool one_host_bridge) {
-  std::string text = fmt::format("{} x {} {} GB", gpus, model.name, model.memory_gib);
+std::string describe_box(const PresetPart& part, bool networked) {
+  const CatalogueEntry& model = *part.model;
+  const std::uint64_t gpus = part.gpus;
+  if (is_host(part)) return networked ? "CPUs alone" : "the CPUs of the host as one device";
+  std::string text = fmt::format("{} x {}{}{} {} GB", gpus, model.name,
+                                 model.unit.empty() ? "" : " ", model.unit, model.memory_gib);
   if (gpus == 1) return text;
   switch (fabric_of(model, gpus)) {
     case Fabric::kPcie: {
-      const std::uint64_t sockets = one_host_bridge ? 1 : sockets_of(gpus);
-      return text + fmt::format(", {} through {}", model.pcie.name,
-                                sockets == 1 ? "one host bridge" : plural(sockets, "host bridge"));
+      const std::uint64_t sockets = networked ? 1 : sockets_of(gpus);
+      text += fmt::format(", {} through {}", model.host.slot.name,
+                          sockets == 1 ? "one host bridge" : plural(sockets, "host bridge"));
+      if (!model.peer_access) text += " and host memory (no peer access)";
+      if (part.bridged) {
+        text += fmt::format(", {} bridges {}", model.bridge.name,
+                            model.bridged_cards == 2 ? "0-1, 2-3, ..." : "in each four");
+      }
+      return text;
     }
     case Fabric::kSwitch:
-      text += fmt::format(", {} through one NVSwitch", model.nvlink_name);
+      if (model.ports > 1) {
+        return text + fmt::format(", {} links of {} a chip", model.ports, model.link.name);
+      }
+      text += fmt::format(", {} through one NVSwitch", model.link.name);
       if (gpus > kLargestSwitch) text += " (more than one box holds)";
       return text;
-    case Fabric::kCubeMesh:
+    case Fabric::kMesh:
       break;
   }
-  std::uint64_t linked = 0;
-  for (std::uint32_t i = 0; i < gpus; ++i) {
-    for (std::uint32_t j = i + 1; j < gpus; ++j) linked += cube_mesh_links(i, j) > 0;
-  }
-  const std::uint64_t pairs = gpus * (gpus - 1) / 2;
-  if (linked == pairs) return text + fmt::format(", {} between all pairs", model.nvlink_name);
-  return text +
-         fmt::format(", {} hybrid cube mesh: {} of {} pairs linked, the others over a third GPU",
-                     model.nvlink_name, linked, pairs);
+  return text + ", " + describe_mesh(model, gpus);
 }
+
+std::string describe_network(const PresetPart& part, const std::optional<GivenNetwork>& given) {
+  if (given) {
+    return fmt::format("{} of {:g} Gb/s a node, as given", plural(given->cards, "card"),
+                       given->bandwidth * 8.0 / 1e9);
+  }
+  const Network& network = part.model->network;
+  return fmt::format("{} of {} a node", plural(cards_of(network, part.gpus), "card"),
+                     network.link.name);
+}
+
+// --- boxes ---
 
 // The medium that joins a box to others; kNothing if there are no others.
 enum class Outside { kNothing, kHost, kNetwork };
 
 class PresetBuilder {
  public:
-  PresetBuilder(const std::string& name, Outside outside) : outside_(outside) { spec_.name = name; }
+  // `host_is_device`: the host of the one machine is a device too.
+  PresetBuilder(const std::string& name, Outside outside, bool host_is_device,
+                const std::optional<GivenNetwork>& network)
+      : outside_(outside), host_is_device_(host_is_device), network_(network) {
+    spec_.name = name;
+  }
 
-  void add_box(const Accelerator& model, std::uint64_t gpus) {
+  void add_box(const PresetPart& part) {
+    const CatalogueEntry& model = *part.model;
     kind_ = kind_index(model);
-    switch (fabric_of(model, gpus)) {
+    if (is_host(part)) return add_host(model);
+    switch (fabric_of(model, part.gpus)) {
       case Fabric::kPcie:
-        add_pcie_box(model, gpus);
+        add_pcie_box(part);
         break;
-      case Fabric::kCubeMesh:
-        add_cube_mesh(model, gpus);
+      case Fabric::kMesh:
+        add_mesh(model, part.gpus);
         break;
       case Fabric::kSwitch:
-        add_switch(model, gpus);
+        add_switch(model, part.gpus);
         break;
     }
   }
 
   TopologySpec take(std::string description) {
+    if (host_is_device_) add_host_routes();
     spec_.description = std::move(description);
     return std::move(spec_);
   }
 
  private:
-  std::uint32_t kind_index(const Accelerator& model) {
-    DeviceKind kind = accelerator_kind(model);
+  // The channels by which an accelerator reaches the host and back.
+  struct HostWays {
+    DeviceId device;
+    ChannelId out, in;
+  };
+
+  std::uint32_t kind_index(const CatalogueEntry& model) {
+    DeviceKind kind = catalogue_kind(model);
     const auto same = [&](const DeviceKind& known) { return known.name == kind.name; };
     const auto found = std::find_if(spec_.kinds.begin(), spec_.kinds.end(), same);
     if (found != spec_.kinds.end()) return static_cast<std::uint32_t>(found - spec_.kinds.begin());
@@ -319,135 +159,227 @@ class PresetBuilder {
     return static_cast<std::uint32_t>(spec_.kinds.size() - 1);
   }
 
-  ChannelId add_channel(std::string name, double bandwidth, double latency,
-                        std::uint32_t capacity = 1) {
-    spec_.channels.push_back({.name = std::move(name),
-                              .bandwidth = bandwidth,
-                              .latency_seconds = latency,
-                              .capacity = capacity});
+  ChannelId add_channel(std::string name, const Link& link, std::uint32_t capacity = 1) {
+    spec_.channels.push_back(link_channel(std::move(name), link, capacity));
     return ChannelId::of(spec_.channels.size() - 1);
   }
 
   // Adds a channel out of and one into a device or group, named after it.
   template <class Owner>
-  void add_ways(Owner& owner, double bandwidth, double latency, std::uint32_t capacity = 1) {
-    owner.egress = {add_channel(owner.name + ".out", bandwidth, latency, capacity)};
-    owner.ingress = {add_channel(owner.name + ".in", bandwidth, latency, capacity)};
+  void add_ways(Owner& owner, const Link& link, std::uint32_t capacity = 1) {
+    owner.egress = {add_channel(owner.name + ".out", link, capacity)};
+    owner.ingress = {add_channel(owner.name + ".in", link, capacity)};
   }
 
-  DeviceId add_gpu(const Accelerator& model) {
-    Device gpu{.name = fmt::format("gpu{}", spec_.devices.size()),
-               .kind = kind_,
-               .memory_bytes = std::uint64_t{model.memory_gib} << 30,
-               .group = static_cast<std::uint32_t>(spec_.groups.size() - 1)};
-    spec_.devices.push_back(std::move(gpu));
+  DeviceId add_device(const CatalogueEntry& model, std::string name) {
+    spec_.devices.push_back({.name = std::move(name),
+                             .kind = kind_,
+                             .memory_bytes = std::uint64_t{model.memory_gib} << 30,
+                             .group = static_cast<std::uint32_t>(spec_.groups.size() - 1)});
     return DeviceId::of(spec_.devices.size() - 1);
+  }
+  DeviceId add_gpu(const CatalogueEntry& model) {
+    return add_device(model, fmt::format("{}{}", model.device_name, gpus_++));
+  }
+
+  std::string group_name(const char* what) const {
+    return fmt::format("{}{}", what, spec_.groups.size());
   }
 
   // Starts the group of a whole box, with the channels through which it reaches other boxes.
-  void open_box(const Accelerator& model, std::uint64_t gpus, double host_bandwidth,
+  void open_box(const CatalogueEntry& model, std::uint64_t gpus, const Link& to_host,
                 std::uint32_t host_capacity) {
-    Group group{.name = fmt::format("{}{}", outside_ == Outside::kNetwork ? "node" : "box",
-                                    spec_.groups.size())};
+    Group group{.name = group_name(outside_ == Outside::kNetwork ? "node" : "box")};
     if (outside_ == Outside::kNetwork) {
-      add_ways(group, model.network.bandwidth, kNetworkLatencySeconds,
-               cards_of(model.network, gpus));
-    } else if (outside_ == Outside::kHost) {
-      add_ways(group, host_bandwidth, kHostLatencySeconds, host_capacity);
+      if (network_) {
+        // What a user gives is what transfers get: it may be a measurement, and a line rate is
+        // close to one.
+        Link given = model.network.link;
+        given.bandwidth = network_->bandwidth;
+        given.achieved_share = 1.0;
+        add_ways(group, given, network_->cards);
+      } else {
+        add_ways(group, model.network.link, cards_of(model.network, gpus));
+      }
+    } else if (to_host.exists()) {
+      add_ways(group, to_host, host_capacity);
     }
     spec_.groups.push_back(std::move(group));
   }
 
-  void add_slot(Device& gpu, const PcieLink& pcie) {
-    add_ways(gpu, pcie.bandwidth, kPcieSlotLatencySeconds);
+  void add_slot(DeviceId id, const CatalogueEntry& model) {
+    Device& gpu = spec_.devices[id.index()];
+    add_ways(gpu, model.host.slot);
+    host_ways_.push_back({id, gpu.egress.front(), gpu.ingress.front()});
+    if (model.peer_access) return;
+    gpu.egress.push_back(add_channel(gpu.name + ".staging.out", model.host.staging));
+    gpu.ingress.push_back(add_channel(gpu.name + ".staging.in", model.host.staging));
   }
 
-  void add_pcie_box(const Accelerator& model, std::uint64_t gpus) {
+  void add_pcie_box(const PresetPart& part) {
+    const CatalogueEntry& model = *part.model;
     // Routes have only two levels, devices and groups. In a network the groups are the nodes, so
     // that sockets are left out.
     const bool by_socket = outside_ != Outside::kNetwork;
-    const bool several = outside_ == Outside::kHost || sockets_of(gpus) > 1;
-    for (std::uint64_t i = 0; i < gpus; ++i) {
+    const bool several = outside_ == Outside::kHost || sockets_of(part.gpus) > 1;
+    const std::size_t first = spec_.devices.size();
+    for (std::uint64_t i = 0; i < part.gpus; ++i) {
       if (by_socket && i % kGpusPerSocket == 0) {
-        Group socket{.name = fmt::format("socket{}", spec_.groups.size())};
-        if (several) add_ways(socket, kSocketLinkBandwidth, kHostLatencySeconds);
+        Group socket{.name = group_name("socket")};
+        if (several) add_ways(socket, model.host.socket);
         spec_.groups.push_back(std::move(socket));
       } else if (!by_socket && i == 0) {
-        open_box(model, gpus, 0.0, 0);
+        open_box(model, part.gpus, Link{}, 0);
       }
-      add_slot(spec_.devices[add_gpu(model).index()], model.pcie);
+      add_slot(add_gpu(model), model);
+    }
+    if (part.bridged) add_bridges(model, first);
+  }
+
+  void add_bridges(const CatalogueEntry& model, std::size_t first) {
+    for (std::size_t i = first; i < spec_.devices.size(); ++i) {
+      const std::size_t begin = first + (i - first) / model.bridged_cards * model.bridged_cards;
+      const std::size_t end =
+          std::min<std::size_t>(begin + model.bridged_cards, spec_.devices.size());
+      for (std::size_t j = begin; j < end; ++j) {
+        if (i != j) add_direct_route(i, j, model.bridge);
+      }
     }
   }
 
-  void add_switch(const Accelerator& model, std::uint64_t gpus) {
-    open_box(model, gpus, model.pcie.bandwidth,
+  ChannelId add_direct_channel(std::size_t from, std::size_t to, const Link& link) {
+    return add_channel(fmt::format("{}->{}", spec_.devices[from].name, spec_.devices[to].name),
+                       link);
+  }
+  void add_direct_route(std::size_t from, std::size_t to, const Link& link) {
+    spec_.routes.push_back(
+        {DeviceId::of(from), DeviceId::of(to), {add_direct_channel(from, to, link)}});
+  }
+
+  void add_switch(const CatalogueEntry& model, std::uint64_t gpus) {
+    const bool to_host = outside_ == Outside::kHost || host_is_device_;
+    open_box(model, gpus, to_host ? model.host.uplink : Link{},
              static_cast<std::uint32_t>((gpus + kGpusPerPcieSwitch - 1) / kGpusPerPcieSwitch));
+    const Link& port = model.fabric == Fabric::kMesh ? model.larger_box_port : model.link;
     for (std::uint64_t i = 0; i < gpus; ++i) {
-      add_ways(spec_.devices[add_gpu(model).index()], port_bandwidth(model),
-               kSwitchPortLatencySeconds);
+      const DeviceId id = add_gpu(model);
+      add_ways(spec_.devices[id.index()], port, model.ports);
+      if (!to_host) continue;
+      const Group& box = spec_.groups.back();
+      host_ways_.push_back({id, box.egress.front(), box.ingress.front()});
     }
   }
 
-  void add_cube_mesh(const Accelerator& model, std::uint64_t gpus) {
-    open_box(model, gpus, kSocketLinkBandwidth, 1);
+  void add_mesh(const CatalogueEntry& model, std::uint64_t gpus) {
+    const MeshLinks& links = *model.mesh;
+    open_box(model, gpus, outside_ == Outside::kHost ? model.host.socket : Link{}, 1);
     const auto count = static_cast<std::uint32_t>(gpus);
     const std::size_t first = spec_.devices.size();
     for (std::uint32_t i = 0; i < count; ++i) {
       const DeviceId gpu = add_gpu(model);
-      if (outside_ != Outside::kNothing) add_slot(spec_.devices[gpu.index()], model.pcie);
+      if (outside_ != Outside::kNothing || host_is_device_) add_slot(gpu, model);
     }
-    const auto name = [&](std::uint32_t i) { return spec_.devices[first + i].name; };
-    ChannelId channel[kCubeMeshGpus][kCubeMeshGpus];
+    ChannelId channel[kMeshDevices][kMeshDevices];
     for (std::uint32_t i = 0; i < count; ++i) {
       for (std::uint32_t j = 0; j < count; ++j) {
-        if (const int links = cube_mesh_links(i, j); links > 0) {
-          channel[i][j] = add_channel(fmt::format("{}->{}", name(i), name(j)),
-                                      links * model.nvlink_bandwidth, kNvlinkHopLatencySeconds);
-        }
+        if (links[i][j] == 0) continue;
+        channel[i][j] = add_direct_channel(first + i, first + j, model.link.times(links[i][j]));
       }
     }
     for (std::uint32_t i = 0; i < count; ++i) {
       for (std::uint32_t j = 0; j < count; ++j) {
         if (i == j) continue;
         RouteSpec route{DeviceId::of(first + i), DeviceId::of(first + j), {}};
-        if (channel[i][j].valid()) {
-          route.channels = {channel[i][j]};
-        } else {
-          const std::uint32_t middle = relay(i, j, count);
-          route.channels = {channel[i][middle], channel[middle][j]};
+        for (std::uint32_t at = i; at != j;) {
+          const std::uint32_t next = next_hop(links, at, j, count);
+          route.channels.push_back(channel[at][next]);
+          at = next;
         }
         spec_.routes.push_back(std::move(route));
       }
     }
   }
 
+  // Returns the GPU that a transfer goes to next: the receiver if it is linked, else the one
+  // between the two that relay() chooses, else the neighbour with the widest link from which that
+  // works.
+  static std::uint32_t next_hop(const MeshLinks& links, std::uint32_t from, std::uint32_t to,
+                                std::uint32_t count) {
+    if (links[from][to] > 0) return to;
+    std::uint32_t best = relay(links, from, to, count);
+    if (best < count) return best;
+    for (std::uint32_t m = 0; m < count; ++m) {
+      if (links[from][m] == 0 || relay(links, m, to, count) == count) continue;
+      if (best == count || links[from][m] > links[from][best]) best = m;
+    }
+    DOPPLER_CHECK(best < count);
+    return best;
+  }
+
   // Returns the GPU that forwards between two that are not linked: the one whose narrower link is
   // widest, then whose wider link is, then one in the sender's quad, so that the two directions do
-  // not use the same GPU.
-  static std::uint32_t relay(std::uint32_t from, std::uint32_t to, std::uint32_t count) {
+  // not use the same GPU. Returns `count` if no GPU is linked to both.
+  static std::uint32_t relay(const MeshLinks& links, std::uint32_t from, std::uint32_t to,
+                             std::uint32_t count) {
     std::uint32_t best = count;
     std::tuple<int, int, bool> best_score{0, 0, false};
     for (std::uint32_t m = 0; m < count; ++m) {
-      const auto [narrow, wide] = std::minmax({cube_mesh_links(from, m), cube_mesh_links(m, to)});
+      const auto [narrow, wide] = std::minmax<int>({links[from][m], links[m][to]});
       const std::tuple<int, int, bool> score{narrow, wide, m / 4 == from / 4};
       if (narrow > 0 && (best == count || score > best_score)) {
         best = m;
         best_score = score;
       }
     }
-    DOPPLER_CHECK(best < count);
     return best;
+  }
+
+  // Adds the host of the one machine, or a node that has nothing but its host.
+  void add_host(const CatalogueEntry& model) {
+    open_box(model, 1, Link{}, 0);
+    hosts_.push_back(add_device(model, fmt::format("{}{}", model.device_name, hosts_.size())));
+  }
+
+  // Both sockets are one device and memory is next to each, so that no route to it crosses between
+  // sockets or goes through a buffer.
+  void add_host_routes() {
+    for (const HostWays& ways : host_ways_) {
+      spec_.routes.push_back({ways.device, hosts_.front(), {ways.out}});
+      spec_.routes.push_back({hosts_.front(), ways.device, {ways.in}});
+    }
   }
 
   TopologySpec spec_;
   Outside outside_;
+  bool host_is_device_;
+  std::optional<GivenNetwork> network_;
   std::uint32_t kind_ = 0;
+  std::size_t gpus_ = 0;
+  std::vector<HostWays> host_ways_;
+  std::vector<DeviceId> hosts_;
 };
+
+// Throws ParameterError if a box has more than one host.
+void check_hosts(const std::string& name, std::span<const PresetPart> parts, bool networked) {
+  std::uint64_t hosts = 0;  // of the box, or of the one machine
+  for (const PresetPart& part : parts) {
+    if (!is_host(part)) continue;
+    hosts = networked ? part.gpus : hosts + part.gpus;
+    if (hosts <= 1) continue;
+    throw ParameterError(fmt::format("devices '{}': {}; {} stands for both of its sockets", name,
+                                     networked ? "a node has one host" : "a machine has one host",
+                                     networked
+                                         ? fmt::format("{}n1x{}", part.nodes, part.model->name)
+                                         : fmt::format("1x{}", part.model->name)));
+  }
+}
 
 }  // namespace
 
-TopologySpec preset_topology(const std::string& name, std::span<const PresetPart> parts) {
+TopologySpec preset_topology(const std::string& name, std::span<const PresetPart> parts,
+                             const std::optional<GivenNetwork>& network) {
   std::uint64_t devices = 0;
+  std::size_t boxes = 0;  // of accelerators
   bool networked = false;
   for (const PresetPart& part : parts) {
     // Each factor is checked first, so that the product cannot overflow.
@@ -455,25 +387,49 @@ TopologySpec preset_topology(const std::string& name, std::span<const PresetPart
     check_count(name, part.nodes, "nodes");
     devices += part.gpus * part.nodes;
     networked |= part.networked;
+    boxes += is_host(part) ? 0 : 1;
   }
   check_count(name, devices);
-  PresetBuilder builder(name, networked          ? Outside::kNetwork
-                              : parts.size() > 1 ? Outside::kHost
-                                                 : Outside::kNothing);
+  check_hosts(name, parts, networked);
+  if (network && !networked) {
+    throw ParameterError(
+        fmt::format("devices '{}': there is one machine, and a network only between several: write "
+                    "their number first, as in 2n4xA100@100Gb",
+                    name));
+  }
+  const bool host_is_device = !networked && boxes < parts.size();
+  PresetBuilder builder(name,
+                        networked   ? Outside::kNetwork
+                        : boxes > 1 ? Outside::kHost
+                                    : Outside::kNothing,
+                        host_is_device, network);
   std::string description;
   for (const PresetPart& part : parts) {
-    for (std::uint64_t n = 0; n < part.nodes; ++n) builder.add_box(*part.model, part.gpus);
+    for (std::uint64_t n = 0; n < part.nodes; ++n) builder.add_box(part);
     if (!description.empty()) description += " + ";
     if (networked) description += fmt::format("{} of ", plural(part.nodes, "node"));
-    description += describe_box(*part.model, part.gpus, networked);
-    if (networked) {
-      description +=
-          fmt::format(", {} of {} a node", plural(cards_of(part.model->network, part.gpus), "card"),
-                      part.model->network.name);
-    }
+    description += describe_box(part, networked);
+    if (networked) description += ", " + describe_network(part, network);
   }
-  if (!networked && parts.size() > 1) description += ", joined through the host";
+  if (boxes > 1 && !networked) description += ", joined through the host";
   return builder.take(std::move(description));
+}
+
+DeviceKind generic_cpu_kind() {
+  DeviceKind kind{.name = "cpu", .device_class = DeviceClass::kCpu};
+  // A 3 GHz core with two 8-lane fused multiply-add units (AVX2): 3e9 x 2 x 8 x 2 = 96e9.
+  kind.peak_flops = 96e9;
+  // Two channels of DDR4-3200 (JEDEC JESD79-4) carry 2 x 8 x 3.2e9 = 51.2e9; one core draws about a
+  // quarter of it.
+  kind.memory_bandwidth = 12.8e9;
+  set_roofline_figures(kind);
+  return kind;
+}
+
+Channel generic_memory_channel() {
+  // A copy reads and writes each byte, so it moves at half of what one core draws; the two memory
+  // channels above serve four cores, of which copies may use two.
+  return {.name = "memory", .bandwidth = 6.4e9, .latency_seconds = 1e-6, .capacity = 2};
 }
 
 TopologySpec uniform_topology(const std::string& name, std::uint64_t devices) {

@@ -25,9 +25,12 @@ namespace doppler::device {
 namespace {
 
 constexpr const char* kExamples[] = {
-    "4xP100",   "4xV100",   "8xV100",      "16xV100",   "8xA100", "4xA100-40GB",
-    "8xH100",   "4xT4",     "8xT4",        "4xA10",     "4xL4",   "2n4xA100",
-    "8n8xA100", "2n8xH100", "2xA100+2xT4", "uniform:4", "cpu:4"};
+    "4xP100",           "4xV100",    "8xV100",   "16xV100",   "8xA100",      "4xA100-40GB",
+    "8xH100",           "4xT4",      "8xT4",     "4xA10",     "4xL4",        "4xA40",
+    "4xRTX3090-NVLink", "4xRTX4090", "8xB200",   "8xMI300X",  "2n4xA100",    "2n4xA100@100Gb",
+    "8n8xA100",         "2n8xH100",  "8xMI250X", "16xTPUv5e", "2xA100+2xT4", "2xRTX4090+1xCPU",
+    "uniform:4",        "cpu:4"};
+constexpr std::string_view kBridgedSuffix = "-NVLink";
 
 bool same_word(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -77,13 +80,26 @@ std::optional<WrittenPart> split_part(std::string_view text) {
   return written;
 }
 
-// Returns every name with which a kind may be written: "A100", "A100-80GB", "A100-40GB".
-std::vector<std::pair<std::string, const Accelerator*>> kind_names() {
-  std::vector<std::pair<std::string, const Accelerator*>> names;
+// A name with which a kind may be written.
+struct KindName {
+  std::string name;
+  const CatalogueEntry* model;
+  bool bridged;
+};
+
+// Returns them all: "A100", "A100-80GB", "A100-40GB", "RTX3090-NVLink", ….
+std::vector<KindName> kind_names() {
+  std::vector<KindName> names;
   std::string_view previous;
-  for (const Accelerator& model : accelerators()) {
-    if (model.name != previous) names.emplace_back(model.name, &model);
-    names.emplace_back(fmt::format("{}-{}GB", model.name, model.memory_gib), &model);
+  for (const CatalogueEntry& model : catalogue()) {
+    const bool bridged = model.bridge_included;
+    const std::string name(model.name);
+    if (model.name != previous) names.push_back({name, &model, bridged});
+    names.push_back({fmt::format("{}-{}GB", name, model.memory_gib), &model, bridged});
+    // Those that have bridges anyway may be called so, too.
+    if (model.bridge.exists() && model.bridged_cards == 2 && model.name != previous) {
+      names.push_back({name + std::string(kBridgedSuffix), &model, true});
+    }
     previous = model.name;
   }
   return names;
@@ -91,10 +107,11 @@ std::vector<std::pair<std::string, const Accelerator*>> kind_names() {
 
 PresetPart resolve_part(const std::string& spec, const WrittenPart& written) {
   std::vector<std::string> valid;
-  for (const auto& [name, model] : kind_names()) {
+  for (const auto& [name, model, bridged] : kind_names()) {
     if (same_word(name, written.kind)) {
       PresetPart part = written.part;
       part.model = model;
+      part.bridged = bridged;
       return part;
     }
     valid.push_back(std::string(written.counts) + name);
@@ -115,6 +132,35 @@ std::optional<std::vector<WrittenPart>> split_preset(std::string_view spec) {
     begin = end + 1;
   }
   return parts;
+}
+
+// Reads what follows the '@' of a spec: [Kx]RATEGb.
+GivenNetwork read_network(const std::string& spec, std::string_view text) {
+  const std::string_view whole = text;
+  const auto refuse = [&](const char* why) {
+    return ParameterError(fmt::format(
+        "devices '{}': '@{}': {}; write @100Gb for one card of 100 Gbit/s a node, @8x200Gb for "
+        "eight of 200",
+        spec, whole, why));
+  };
+  if (text.find('+') != std::string_view::npos) throw refuse("stands last, for all nodes");
+  GivenNetwork network;
+  if (const std::size_t at = text.find_first_of("xX"); at != std::string_view::npos) {
+    const auto cards = take_number(text);
+    if (!cards || !take_letter(text, 'x') || *cards < 1 || *cards > Topology::kMaxDevices) {
+      throw refuse("not a number of network cards");
+    }
+    network.cards = static_cast<std::uint32_t>(*cards);
+  }
+  double gigabits = 0.0;
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), gigabits);
+  if (result.ec != std::errc{}) throw refuse("not a bandwidth");
+  text.remove_prefix(static_cast<std::size_t>(result.ptr - text.data()));
+  if (text == "GB" || same_word(text, "GB/s")) throw refuse("in bits, not bytes");
+  if (!same_word(text, "Gb")) throw refuse("not in Gb");
+  if (!(gigabits >= 1e-3 && gigabits <= 1e6)) throw refuse("not from 0.001 to 1000000");
+  network.bandwidth = gigabits * 1e9 / 8.0;
+  return network;
 }
 
 std::optional<std::uint64_t> count_after(std::string_view spec, std::string_view prefix) {
@@ -161,10 +207,13 @@ Topology topology_from_spec(const std::string& spec) {
   }
   // Text in the form of a preset means the preset even if there is a file of that name, which can
   // be written as ./NAME.
-  if (const auto written = split_preset(spec)) {
+  const std::size_t at = std::min(spec.find('@'), spec.size());
+  if (const auto written = split_preset(std::string_view(spec).substr(0, at))) {
     std::vector<PresetPart> parts;
     for (const WrittenPart& part : *written) parts.push_back(resolve_part(spec, part));
-    return Topology(preset_topology(spec, parts));
+    std::optional<GivenNetwork> network;
+    if (at < spec.size()) network = read_network(spec, std::string_view(spec).substr(at + 1));
+    return Topology(preset_topology(spec, parts, network));
   }
   std::error_code ignored;
   if (!std::filesystem::exists(spec, ignored)) refuse(spec);

@@ -2,10 +2,17 @@
 // command's help), the file that makes `cpu:N` mean this machine as it was measured, and topology
 // files.
 //
-//   4xP100, 8xV100, 8xH100      one box; also A100, T4, A10, L4
+//   4xP100, 8xV100, 8xH100      one box of a device of the catalogue (catalogue.h)
 //   4xA100-40GB                 with a memory size; without one the larger is meant
-//   2n8xA100                    2 nodes of 8, joined by a network
+//   4xRTX3090-NVLink            with bridges between cards 0 and 1, 2 and 3, …, where those are
+//   sold
+//                               apart
+//   2n8xA100                    2 nodes of 8, joined by the network that they usually have
+//   2n8xA100@100Gb              the same with one network card of 100 Gbit/s a node, whose
+//   bandwidth
+//                               transfers get in full; @8x200Gb: eight cards of 200 Gbit/s a node
 //   2xA100+2xT4                 several boxes in one host, or nodes in one network
+//   2xRTX4090+1xCPU             the host as a device; among nodes, a node of its own
 //   uniform:4                   4 identical devices, all times from the graph
 //   cpu:4                       4 CPU cores of this machine, with measured figures if it was probed
 //   machine.json                a topology file (docs/formats/topology.md)
@@ -24,7 +31,8 @@
 
 namespace doppler::device {
 
-// Returns the topology that a spec means. Upper and lower case are the same in names of kinds.
+// Returns the topology that a spec means. Upper and lower case are the same in names of kinds, but
+// not in @100Gb, so that bytes are not taken for bits.
 // Throws ParameterError with the closest alternatives if the spec is none of the above, and
 // InputError if a topology file or the probe file is damaged.
 Topology topology_from_spec(const std::string& spec);

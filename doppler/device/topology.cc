@@ -54,6 +54,25 @@ void check_channel(const Channel& channel) {
           fmt::format("channel '{}': the latency must be a finite number >= 0", channel.name));
   require(channel.capacity >= 1,
           fmt::format("channel '{}': the capacity must be at least 1", channel.name));
+  if (!channel.achieved) return;
+  require(positive(channel.achieved->bandwidth),
+          fmt::format("channel '{}': the achieved bandwidth must be positive", channel.name));
+  require(
+      std::isfinite(channel.achieved->latency_seconds) && channel.achieved->latency_seconds >= 0.0,
+      fmt::format("channel '{}': the achieved latency must be a finite number >= 0", channel.name));
+}
+
+void check_hardware(const Hardware& hardware, const std::string& owner) {
+  bool any = false;
+  for (const double flops : hardware.product_flops) {
+    require(std::isfinite(flops) && flops >= 0.0,
+            owner + ": product_flops must be finite numbers >= 0");
+    any |= flops > 0.0;
+  }
+  require(any, owner + ": hardware needs product_flops of some type");
+  require(hardware.multiprocessors >= 1, owner + ": hardware needs multiprocessors");
+  require(positive(hardware.clock_hz), owner + ": clock_hz must be positive");
+  require(positive(hardware.cache_bytes), owner + ": cache_bytes must be positive");
 }
 
 void check_efficiency(const EfficiencyTable& table, const std::string& owner) {
@@ -143,6 +162,7 @@ void Topology::check() const {
       require(positive(compute) && positive(memory) && compute >= 1.0 && memory >= 1.0,
               owner + ": a slowdown must be at least 1");
     }
+    if (kind.hardware) check_hardware(*kind.hardware, owner);
   }
   const auto check_channels = [&](std::span<const ChannelId> channels, const std::string& owner) {
     for (const ChannelId channel : channels) {
@@ -217,6 +237,11 @@ void Topology::compute_hash() {
     const BusySlowdown slowdown = kind.busy_slowdown.value_or(BusySlowdown{-1.0, -1.0});
     hasher.add(slowdown.compute);
     hasher.add(slowdown.memory);
+    if (!kind.hardware) continue;  // adds nothing, as before there was any
+    hasher.add_span(std::span<const double>(kind.hardware->product_flops));
+    hasher.add(kind.hardware->multiprocessors);
+    hasher.add(kind.hardware->clock_hz);
+    hasher.add(kind.hardware->cache_bytes);
   }
   const auto add_channels = [&](std::span<const ChannelId> channels) {
     hasher.add(channels.size());
@@ -238,6 +263,9 @@ void Topology::compute_hash() {
     hasher.add(channel.bandwidth.value_or(-1.0));
     hasher.add(channel.latency_seconds);
     hasher.add(channel.capacity);
+    if (!channel.achieved) return;
+    hasher.add(channel.achieved->bandwidth);
+    hasher.add(channel.achieved->latency_seconds);
   };
   for (const Channel& channel : spec_.channels) add_channel(channel);
   for (const RouteSpec& route : spec_.routes) {
@@ -432,6 +460,7 @@ TopologySpec with_channel_speed(const TopologySpec& spec, ChannelId channel, dou
         "transfer times are given in the graph: channels have no speed that could change");
   }
   *slower.bandwidth *= factor;
+  if (slower.achieved) slower.achieved->bandwidth *= factor;
   changed.name = fmt::format("{} with {} at {:g} times its speed", spec.name,
                              changed.pairwise_links ? "every link" : slower.name, factor);
   return changed;

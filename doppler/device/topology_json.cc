@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "doppler/base/element_type.h"
 #include "doppler/base/error.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
@@ -16,7 +18,9 @@ namespace doppler::device {
 namespace {
 
 constexpr std::string_view kFormat = "doppler.topology";
-constexpr std::uint64_t kVersion = 1;
+// The newest version that is read. Version 2 has hardware figures and achieved links; topologies
+// without any are written as version 1, which older programs read.
+constexpr std::uint64_t kVersion = 2;
 
 // A name in the file and its position, to be resolved once everything has been read.
 struct Reference {
@@ -168,6 +172,39 @@ class TopologyReader {
     return slowdown;
   }
 
+  Hardware read_hardware() {
+    Hardware hardware;
+    read_json_object(reader_, "the hardware", [&](const std::string& key) {
+      if (key == "product_flops") {
+        read_json_object(reader_, "product_flops", [&](const std::string& name) {
+          const auto type = find_element_type(name);
+          // Only the name that is written: else a type could stand twice under two names.
+          if (!type || element_type_name(*type) != name) return false;
+          return hardware.product_flops[static_cast<std::size_t>(*type)] = reader_.number(), true;
+        });
+        return true;
+      }
+      if (key == "multiprocessors") {
+        hardware.multiprocessors = static_cast<std::uint32_t>(reader_.unsigned_integer(UINT32_MAX));
+        return true;
+      }
+      if (key == "clock_hz") return hardware.clock_hz = reader_.number(), true;
+      if (key == "cache_bytes") return hardware.cache_bytes = reader_.number(), true;
+      return false;
+    });
+    return hardware;
+  }
+
+  AchievedLink read_achieved() {
+    AchievedLink achieved;
+    read_json_object(reader_, "an achieved link", [&](const std::string& key) {
+      if (key == "bandwidth") return achieved.bandwidth = reader_.number(), true;
+      if (key == "latency_seconds") return achieved.latency_seconds = reader_.number(), true;
+      return false;
+    });
+    return achieved;
+  }
+
   DeviceClass read_class() {
     const std::string name = reader_.string();
     for (const DeviceClass each : {DeviceClass::kCpu, DeviceClass::kAccelerator}) {
@@ -188,6 +225,7 @@ class TopologyReader {
         return kind.launch_overhead_seconds = reader_.number(), true;
       }
       if (key == "busy_slowdown") return kind.busy_slowdown = read_slowdown(), true;
+      if (key == "hardware") return kind.hardware = read_hardware(), true;
       if (key == "efficiency") return kind.default_efficiency = read_efficiency(), true;
       if (key == "efficiency_by_op") {
         reader_.begin_object();
@@ -245,6 +283,7 @@ class TopologyReader {
   bool read_channel_key(Channel& channel, const std::string& key) {
     if (key == "bandwidth") return channel.bandwidth = reader_.number(), true;
     if (key == "latency_seconds") return channel.latency_seconds = reader_.number(), true;
+    if (key == "achieved") return channel.achieved = read_achieved(), true;
     if (key == "capacity") {
       channel.capacity = static_cast<std::uint32_t>(reader_.unsigned_integer(UINT32_MAX));
       return true;
@@ -324,7 +363,7 @@ class TopologyWriter {
     check_names(spec_.groups, "groups");
     check_names(spec_.channels, "channels");
     json_.begin_object();
-    json_.field("format", kFormat).field("version", kVersion);
+    json_.field("format", kFormat).field("version", version());
     json_.field("name", spec_.name).field("description", spec_.description);
     if (spec_.given_costs_by_default) json_.field("given_costs_by_default", true);
     write_list("kinds", spec_.kinds, [&](const DeviceKind& kind) { write_kind(kind); });
@@ -353,6 +392,15 @@ class TopologyWriter {
   }
 
  private:
+  std::uint64_t version() const {
+    const auto has_hardware = [](const DeviceKind& kind) { return kind.hardware.has_value(); };
+    const auto has_achieved = [](const Channel& channel) { return channel.achieved.has_value(); };
+    const bool newer = std::any_of(spec_.kinds.begin(), spec_.kinds.end(), has_hardware) ||
+                       std::any_of(spec_.channels.begin(), spec_.channels.end(), has_achieved) ||
+                       (spec_.pairwise_links && has_achieved(*spec_.pairwise_links));
+    return newer ? kVersion : 1;
+  }
+
   template <class T>
   static void check_names(const std::vector<T>& items, const char* what) {
     std::unordered_map<std::string_view, bool> seen;
@@ -400,6 +448,7 @@ class TopologyWriter {
       json_.field("compute", kind.busy_slowdown->compute);
       json_.field("memory", kind.busy_slowdown->memory).end_object();
     }
+    if (kind.hardware) write_hardware(*kind.hardware);
     write_efficiency("efficiency", kind.default_efficiency);
     if (kind.efficiency_by_op.empty()) return;
     json_.key("efficiency_by_op").begin_object(JsonLayout::kCompact);
@@ -407,9 +456,25 @@ class TopologyWriter {
     json_.end_object();
   }
 
+  void write_hardware(const Hardware& hardware) {
+    json_.key("hardware").begin_object(JsonLayout::kCompact);
+    json_.key("product_flops").begin_object(JsonLayout::kCompact);
+    for (const ElementType type : kElementTypes) {
+      const double flops = hardware.product_peak(type);
+      if (flops > 0.0) json_.field(element_type_name(type), flops);
+    }
+    json_.end_object();
+    json_.field("multiprocessors", hardware.multiprocessors).field("clock_hz", hardware.clock_hz);
+    json_.field("cache_bytes", hardware.cache_bytes).end_object();
+  }
+
   void write_channel(const Channel& channel) {
     if (channel.bandwidth) json_.field("bandwidth", *channel.bandwidth);
     json_.field("latency_seconds", channel.latency_seconds).field("capacity", channel.capacity);
+    if (!channel.achieved) return;
+    json_.key("achieved").begin_object(JsonLayout::kCompact);
+    json_.field("bandwidth", channel.achieved->bandwidth);
+    json_.field("latency_seconds", channel.achieved->latency_seconds).end_object();
   }
 
   void write_channels(const char* key, const std::vector<ChannelId>& channels) {

@@ -4,10 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
+#include "doppler/base/element_type.h"
 #include "doppler/base/json_writer.h"
 #include "doppler/base/units.h"
+#include "doppler/device/catalogue.h"
 #include "doppler/render/table.h"
 
 namespace doppler::render {
@@ -15,13 +20,15 @@ namespace doppler::render {
 namespace {
 
 constexpr std::size_t kMatrixDevices = 8;
+constexpr std::size_t kNarrow = 80;  // columns of the narrowest usual terminal
+constexpr double kTera = 1e12;
 
 std::string rate(const std::optional<double>& value, const char* unit) {
   return value ? format_count(*value) + unit : std::string("unknown");
 }
 
 // Describes what one transfer between two devices meets: the slowest channel and the latencies
-// together.
+// together, as applications get them where that is known.
 struct Path {
   std::optional<double> bandwidth;
   double latency_seconds = 0.0;
@@ -34,13 +41,25 @@ Path path_between(const device::Topology& topology, DeviceId from, DeviceId to) 
   topology.route(from, to, route);
   for (const ChannelId id : route) {
     const device::Channel channel = topology.channel(id);
-    path.latency_seconds += channel.latency_seconds;
-    if (channel.bandwidth && (!path.bandwidth || *channel.bandwidth < *path.bandwidth)) {
-      path.bandwidth = channel.bandwidth;
-    }
+    const auto& achieved = channel.achieved;
+    path.latency_seconds += achieved ? achieved->latency_seconds : channel.latency_seconds;
+    const auto bandwidth = achieved ? std::optional(achieved->bandwidth) : channel.bandwidth;
+    if (bandwidth && (!path.bandwidth || *bandwidth < *path.bandwidth)) path.bandwidth = bandwidth;
   }
   path.channels = route.size();
   return path;
+}
+
+// Returns "f64 19.5, f32 19.5, …" in Tflop/s.
+std::string peaks_text(const device::Hardware& hardware) {
+  std::string text;
+  for (const ElementType type : kElementTypes) {
+    const double flops = hardware.product_peak(type);
+    if (flops <= 0.0) continue;
+    text += fmt::format("{}{} {:.4g}", text.empty() ? "" : ", ", element_type_name(type),
+                        flops / kTera);
+  }
+  return text;
 }
 
 std::string kinds_text(const device::Topology& topology) {
@@ -55,6 +74,12 @@ std::string kinds_text(const device::Topology& topology) {
                         class_name(kind.device_class), rate(kind.peak_flops, "flop/s"),
                         rate(kind.memory_bandwidth, "B/s"),
                         format_time(kind.launch_overhead_seconds, "s"));
+    if (!kind.hardware) continue;
+    const device::Hardware& hardware = *kind.hardware;
+    text += wrap("         products ", peaks_text(hardware) + " Tflop/s", kNarrow);
+    text += fmt::format("         chip     {} multiprocessor{} at {:.4g} GHz, cache {}\n",
+                        hardware.multiprocessors, hardware.multiprocessors == 1 ? "" : "s",
+                        hardware.clock_hz / 1e9, format_bytes(hardware.cache_bytes));
   }
   return text;
 }
@@ -78,25 +103,44 @@ std::string devices_text(const device::Topology& topology) {
   return text;
 }
 
-// Bandwidths between the first few devices, row to column, in GB/s.
-std::string matrix_text(const device::Topology& topology) {
+// Figures of the paths between the first few devices, row to column.
+template <class Figure>
+std::string matrix_text(const device::Topology& topology, std::string_view unit,
+                        const Figure& figure) {
   const std::size_t shown = std::min(kMatrixDevices, topology.device_count());
-  std::string text = fmt::format("GB/s     {:<10}", "from \\ to");
+  std::string text = fmt::format("{:<8} {:<10}", unit, "from \\ to");
   for (std::size_t to = 0; to < shown; ++to) {
-    text += fmt::format(" {:>8.8}", topology.devices()[to].name);
+    text += fmt::format(" {:>6.6}", topology.devices()[to].name);
   }
   text += "\n";
   for (std::size_t from = 0; from < shown; ++from) {
     text += fmt::format("         {:<10.10}", topology.devices()[from].name);
     for (std::size_t to = 0; to < shown; ++to) {
       const Path path = path_between(topology, DeviceId::of(from), DeviceId::of(to));
-      text += from == to       ? fmt::format(" {:>8}", "-")
-              : path.bandwidth ? fmt::format(" {:>8.4g}", *path.bandwidth / 1e9)
-                               : fmt::format(" {:>8}", "?");
+      text += fmt::format(" {:>6}", from == to ? std::string("-") : figure(path));
     }
     text += "\n";
   }
   return text;
+}
+
+std::string bandwidths_text(const device::Topology& topology) {
+  return matrix_text(topology, "GB/s", [](const Path& path) {
+    return path.bandwidth ? fmt::format("{:.4g}", *path.bandwidth / 1e9) : std::string("?");
+  });
+}
+
+std::string latencies_text(const device::Topology& topology) {
+  return matrix_text(topology, "us", [](const Path& path) {
+    return fmt::format("{:.3g}", path.latency_seconds / kSecondsPerMicro);
+  });
+}
+
+// Returns whether applications' figures are known of every channel.
+bool knows_achieved(const device::Topology& topology) {
+  const auto known = [](const device::Channel& channel) { return channel.achieved.has_value(); };
+  if (const auto& link = topology.spec().pairwise_links) return known(*link);
+  return std::all_of(topology.spec().channels.begin(), topology.spec().channels.end(), known);
 }
 
 constexpr std::string_view kProduct = "contract";
@@ -148,17 +192,78 @@ std::string kernels_text(const exec::ProbeResult& result) {
 
 std::string topology_text(const device::Topology& topology) {
   std::string text = topology.name() + "\n";
-  if (!topology.description().empty()) text += wrap("", topology.description());
+  if (!topology.description().empty()) text += wrap("", topology.description(), kNarrow);
   text += "\n" + kinds_text(topology) + devices_text(topology);
+  const bool measurable = topology.device_count() > 1 &&
+                          path_between(topology, DeviceId(0), DeviceId(1)).bandwidth.has_value();
   if (topology.pairwise_links()) {
     text += "links    one channel for each ordered pair of devices\n";
   } else {
-    text += fmt::format("links    {} channels\n", format_integer(topology.channel_count()));
+    text += fmt::format(
+        "links    {} channels{}\n", format_integer(topology.channel_count()),
+        measurable && knows_achieved(topology) ? "; what an application gets of them:" : "");
   }
-  const bool measurable = topology.device_count() > 1 &&
-                          path_between(topology, DeviceId(0), DeviceId(1)).bandwidth.has_value();
-  if (measurable) text += matrix_text(topology);
+  if (measurable) text += bandwidths_text(topology) + latencies_text(topology);
   return text;
+}
+
+std::string catalogue_text() {
+  Table table({{"name", Align::kLeft},
+               {"year"},
+               {"GB"},
+               {"GB/s"},
+               {"f32"},
+               {"16-bit"},
+               {"fp8"},
+               {"link, GB/s each way", Align::kLeft}});
+  const auto peak = [](double flops) {
+    return flops > 0.0 ? fmt::format("{:.4g}", flops / kTera) : std::string("-");
+  };
+  std::string_view maker;
+  int year = 0;
+  for (const device::CatalogueEntry& entry : device::catalogue()) {
+    const bool host = entry.device_class == device::DeviceClass::kCpu;
+    const std::string_view heading = host ? "host" : entry.maker;
+    if (heading != maker) {
+      maker = heading;
+      year = 0;
+      table.add_row({fmt::format("{}:", maker), "", "", "", "", "", "", ""});
+    }
+    table.add_row(
+        {device::kind_name(entry), entry.year == year ? std::string() : std::to_string(entry.year),
+         std::to_string(entry.memory_gib), fmt::format("{:.0f}", entry.memory_bandwidth / 1e9),
+         peak(entry.peak_flops), peak(std::max(entry.products.f16, entry.products.bf16)),
+         peak(entry.products.fp8), device::link_words(entry)});
+    year = entry.year;
+  }
+  return table.render();
+}
+
+std::string catalogue_json(std::span<const device::PresetExample> presets) {
+  JsonWriter json;
+  json.begin_object().key("devices").begin_array();
+  for (const device::CatalogueEntry& entry : device::catalogue()) {
+    const device::Hardware hardware = device::catalogue_hardware(entry);
+    json.begin_object(JsonLayout::kCompact).field("name", device::kind_name(entry));
+    json.field("class", device::class_name(entry.device_class)).field("maker", entry.maker);
+    json.field("year", entry.year).field("memory_bytes", std::uint64_t{entry.memory_gib} << 30);
+    json.field("memory_bandwidth", entry.memory_bandwidth).field("peak_flops", entry.peak_flops);
+    json.key("product_flops").begin_object(JsonLayout::kCompact);
+    for (const ElementType type : kElementTypes) {
+      const double flops = hardware.product_peak(type);
+      if (flops > 0.0) json.field(element_type_name(type), flops);
+    }
+    json.end_object();
+    json.field("multiprocessors", entry.multiprocessors).field("clock_hz", entry.clock_hz);
+    json.field("cache_bytes", entry.cache_bytes).field("link", device::link_words(entry));
+    json.field("source", entry.source).end_object();
+  }
+  json.end_array().key("presets").begin_array();
+  for (const device::PresetExample& preset : presets) {
+    json.begin_object(JsonLayout::kCompact).field("spec", preset.spec);
+    json.field("description", preset.description).end_object();
+  }
+  return json.end_array().end_object().take();
 }
 
 std::string probe_text(const exec::ProbeResult& result, const std::string& file) {

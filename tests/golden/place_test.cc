@@ -352,11 +352,12 @@ TEST(Devices, ListAndShow) {
   ASSERT_EQ(list.exit_code, 0);
   EXPECT_THAT(list.out, HasSubstr("uniform:"));
   EXPECT_NE(list.out.front(), '\n');
-  EXPECT_LE(widest_line(list.out), 100u) << list.out;
-  EXPECT_THAT(json_keys(dopp("devices list --json").out), ElementsAre("presets"));
+  EXPECT_LE(widest_line(list.out), 80u) << list.out;
+  EXPECT_THAT(list.out, HasSubstr("A100-PCIe-40GB"));
+  EXPECT_THAT(json_keys(dopp("devices list --json").out), ElementsAre("devices", "presets"));
   const Workspace files;
-  for (const std::string spec :
-       {"4xP100", "8xV100", "8xH100", "2n4xA100", "2xA100+2xT4", "uniform:4"}) {
+  for (const std::string spec : {"4xP100", "8xV100", "8xH100", "2n4xA100", "2xA100+2xT4",
+                                 "uniform:4", "4xRTX4090+1xCPU", "2n8xMI300X@400Gb"}) {
     const Outcome shown = files.dopp("devices show " + spec);
     EXPECT_EQ(shown.exit_code, 0) << shown.err;
     EXPECT_LE(widest_line(shown.out), 100u) << shown.out;

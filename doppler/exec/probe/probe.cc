@@ -13,6 +13,7 @@
 #include "doppler/base/error.h"
 #include "doppler/base/stop.h"
 #include "doppler/device/presets.h"
+#include "doppler/device/roofline.h"
 #include "doppler/device/spec.h"
 #include "doppler/exec/probe/probe_calls.h"
 #include "doppler/exec/probe/probe_timing.h"

@@ -60,6 +60,60 @@ TEST(Spec, ABadSpecNamesTheClosestValidOnes) {
   }
 }
 
+TEST(Spec, BadNetworksAndHosts) {
+  const std::string remedy =
+      "; write @100Gb for one card of 100 Gbit/s a node, @8x200Gb for eight of 200";
+  const auto refused = [&](const std::string& spec, const std::string& why) {
+    const std::string after = spec.substr(spec.find('@'));
+    EXPECT_EQ(spec_error(spec), "devices '" + spec + "': '" + after + "': " + why + remedy);
+  };
+  refused("2n4xA100@", "not a bandwidth");
+  refused("2n4xA100@fast", "not a bandwidth");
+  refused("2n4xA100@-1Gb", "not from 0.001 to 1000000");
+  refused("2n4xA100@0Gb", "not from 0.001 to 1000000");
+  refused("2n4xA100@nanGb", "not from 0.001 to 1000000");
+  refused("2n4xA100@1e9Gb", "not from 0.001 to 1000000");
+  refused("2n4xA100@100", "not in Gb");
+  refused("2n4xA100@100Mb", "not in Gb");
+  refused("2n4xA100@12.5GB", "in bits, not bytes");
+  refused("2n4xA100@0x100Gb", "not a number of network cards");
+  refused("2n4xA100@x100Gb", "not a number of network cards");
+  refused("2n4xA100@99999999999999999999x1Gb", "not a number of network cards");
+  refused("2n4xA100@100Gb+2xT4", "stands last, for all nodes");
+  EXPECT_EQ(spec_error("8xA100@100Gb"),
+            "devices '8xA100@100Gb': there is one machine, and a network only between several: "
+            "write their number first, as in 2n4xA100@100Gb");
+  EXPECT_NE(spec_error("2n4xA1000@100Gb").find("no kind of device is called 'A1000'"),
+            std::string::npos);
+  EXPECT_NE(spec_error("uniform:4@100Gb").find("neither a preset nor a file"), std::string::npos);
+  EXPECT_EQ(spec_error("2xA100+2xCPU"),
+            "devices '2xA100+2xCPU': a machine has one host; 1xCPU stands for both of its sockets");
+  EXPECT_EQ(spec_error("1xCPU+2xA100+1xCPU"),
+            "devices '1xCPU+2xA100+1xCPU': a machine has one host; 1xCPU stands for both of its "
+            "sockets");
+  EXPECT_EQ(spec_error("2n2xCPU+4xT4"),
+            "devices '2n2xCPU+4xT4': a node has one host; 2n1xCPU stands for both of its sockets");
+}
+
+TEST(Spec, NamesOfTheCatalogue) {
+  const auto kind = [](const std::string& spec) {
+    return topology_from_spec(spec).kind(DeviceId(0)).name;
+  };
+  EXPECT_EQ(kind("1xA100-PCIe"), "A100-PCIe");
+  EXPECT_EQ(kind("1xa100-pcie-80gb"), "A100-PCIe");
+  EXPECT_EQ(kind("1xA100-PCIe-40GB"), "A100-PCIe-40GB");
+  EXPECT_EQ(kind("1xH100-80GB"), "H100");
+  EXPECT_EQ(kind("1xrtx2080ti"), "RTX2080Ti");
+  EXPECT_EQ(kind("1xMI300X"), "MI300X");
+  EXPECT_EQ(kind("1xtpuV5E"), "TPUv5e");
+  EXPECT_EQ(spec_error("4xRTX4080"),
+            "devices '4xRTX4080': no kind of device is called 'RTX4080'; closest: 4xRTX4090, "
+            "4xRTX3090, 4xRTX5090");
+  // Cards that have bridges anyway may be called so.
+  EXPECT_EQ(topology_from_spec("4xA40-NVLink").hash(), topology_from_spec("4xA40").hash());
+  EXPECT_NE(spec_error("4xRTX4090-NVLink").find("no kind of device"), std::string::npos);
+}
+
 TEST(Spec, ReadsTopologyFilesAndNamesThemByTheirPath) {
   const std::string path = std::filesystem::temp_directory_path() /
                            ("spec_test." + std::to_string(::getpid()) + ".json");

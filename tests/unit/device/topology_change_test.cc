@@ -83,6 +83,10 @@ TEST(TopologyChange, ASlowerChannelSlowsItsRoutesOnly) {
   const Topology after(with_channel_speed(before.spec(), out, 0.5));
   EXPECT_EQ(route_bandwidth(after, "gpu0", "gpu1"), route_bandwidth(before, "gpu0", "gpu1") / 2);
   EXPECT_EQ(route_bandwidth(after, "gpu1", "gpu0"), route_bandwidth(before, "gpu1", "gpu0"));
+  // What applications get of it falls as well.
+  EXPECT_EQ(after.channel(out).achieved->bandwidth, before.channel(out).achieved->bandwidth / 2);
+  EXPECT_EQ(after.channel(out).achieved->latency_seconds,
+            before.channel(out).achieved->latency_seconds);
 }
 
 TEST(TopologyChange, GivenTransferTimesHaveNoSpeed) {

@@ -120,6 +120,87 @@ TEST(TopologyJson, TheHashCoversWhatWasMeasured) {
   EXPECT_NE(hash(measured_file()), hash(measured_file("0.5", "0.02", "2")));
 }
 
+// A kind with hardware figures and a channel with what applications get of it.
+std::string hardware_file(const std::string& peaks = R"("f32": 1e13, "bf16": 2e14)",
+                          const std::string& more = R"("multiprocessors": 100)",
+                          const std::string& achieved = R"("bandwidth": 8e9)") {
+  return file(R"("kinds": [{"name": "k", "hardware": {"product_flops": {)" + peaks + "}, " + more +
+              R"(, "clock_hz": 1e9, "cache_bytes": 4e7}}],
+    "devices": [{"name": "a", "kind": "k", "egress": ["c"]}, {"name": "b", "kind": "k", "egress": ["c"]}],
+    "channels": [{"name": "c", "bandwidth": 1e10, "achieved": {)" +
+              achieved + "}}]");
+}
+
+TEST(TopologyJson, HardwareAndAchievedLinks) {
+  const Topology topology = read_topology_json(
+      "t.json", hardware_file(R"("f32": 1e13, "bf16": 2e14)", R"("multiprocessors": 100)",
+                              R"("bandwidth": 8e9, "latency_seconds": 1e-5)"));
+  const Hardware& hardware = *topology.kinds()[0].hardware;
+  EXPECT_EQ(hardware.product_peak(ElementType::kF32), 1e13);
+  EXPECT_EQ(hardware.product_peak(ElementType::kBf16), 2e14);
+  EXPECT_EQ(hardware.product_peak(ElementType::kF16), 0.0);
+  EXPECT_EQ(hardware.multiprocessors, 100u);
+  EXPECT_EQ(hardware.clock_hz, 1e9);
+  EXPECT_EQ(hardware.cache_bytes, 4e7);
+  EXPECT_EQ(topology.channel(ChannelId(0)).achieved,
+            (AchievedLink{.bandwidth = 8e9, .latency_seconds = 1e-5}));
+  const std::string text = write_topology_json(topology);
+  EXPECT_NE(text.find("\"version\": 2"), std::string::npos);
+  const Topology again = read_topology_json("t.json", text);
+  EXPECT_EQ(again.kinds()[0].hardware, topology.kinds()[0].hardware);
+  EXPECT_EQ(again.hash(), topology.hash());
+  EXPECT_EQ(write_topology_json(again), text);
+}
+
+TEST(TopologyJson, WhatOlderProgramsReadIsWrittenAsVersion1) {
+  const auto version = [](const std::string& spec) {
+    const std::string text = write_topology_json(topology_from_spec(spec));
+    return text.find("\"version\": 1,") != std::string::npos ? 1 : 2;
+  };
+  EXPECT_EQ(version("uniform:3"), 1);
+  EXPECT_EQ(version("cpu:2"), 1);
+  EXPECT_EQ(version("1xA100"), 2);
+  TopologySpec links = topology_from_spec("uniform:2").spec();
+  links.pairwise_links->achieved = AchievedLink{.bandwidth = 1.0};
+  EXPECT_NE(write_topology_json(Topology(links)).find("\"version\": 2,"), std::string::npos);
+}
+
+TEST(TopologyJson, TheHashCoversHardwareAndAchievedLinks) {
+  const auto hash = [](const std::string& text) {
+    return read_topology_json("t.json", text).hash();
+  };
+  const std::string peaks = R"("f32": 1e13, "bf16": 2e14)", more = R"("multiprocessors": 100)";
+  EXPECT_EQ(hash(hardware_file()), hash(hardware_file()));
+  EXPECT_NE(hash(hardware_file()), hash(hardware_file(R"("f32": 1e13, "f16": 2e14)")));
+  EXPECT_NE(hash(hardware_file()), hash(hardware_file(peaks, R"("multiprocessors": 101)")));
+  EXPECT_NE(hash(hardware_file()), hash(hardware_file(peaks, more, R"("bandwidth": 7e9)")));
+  EXPECT_NE(hash(hardware_file()),
+            hash(hardware_file(peaks, more, R"("bandwidth": 8e9, "latency_seconds": 1e-6)")));
+}
+
+TEST(TopologyJson, BadHardwareAndAchievedLinksAreRefused) {
+  const std::string peaks = R"("f32": 1e13)", more = R"("multiprocessors": 100)";
+  const auto with_peaks = [](const char* text) { return topology_error(hardware_file(text)); };
+  EXPECT_EQ(with_peaks(""), "t.json: device kind 'k': hardware needs product_flops of some type");
+  EXPECT_EQ(with_peaks(R"("f32": -1)"),
+            "t.json: device kind 'k': product_flops must be finite numbers >= 0");
+  EXPECT_EQ(with_peaks(R"("f33": 1)"), "t.json:2:56: unknown key 'f33' in product_flops");
+  EXPECT_EQ(with_peaks(R"("float": 1)"), "t.json:2:56: unknown key 'float' in product_flops");
+  EXPECT_EQ(with_peaks(R"("f32": 1, "f32": 2)"),
+            "t.json:2:66: key 'f32' stands twice in product_flops");
+  EXPECT_EQ(topology_error(hardware_file(peaks, R"("multiprocessors": 0)")),
+            "t.json: device kind 'k': hardware needs multiprocessors");
+  EXPECT_EQ(topology_error(hardware_file(peaks, R"("sms": 1)")),
+            "t.json:2:70: unknown key 'sms' in the hardware");
+  EXPECT_EQ(topology_error(hardware_file(peaks, more, "")),
+            "t.json: channel 'c': the achieved bandwidth must be positive");
+  EXPECT_EQ(topology_error(hardware_file(peaks, more, R"("bandwidth": 1, "latency_seconds": -1)")),
+            "t.json: channel 'c': the achieved latency must be a finite number >= 0");
+  EXPECT_NE(topology_error(hardware_file(peaks, more, R"("capacity": 1)"))
+                .find("unknown key 'capacity' in an achieved link"),
+            std::string::npos);
+}
+
 TEST(TopologyJson, BadEfficienciesAreRefusedWithTheirPlace) {
   const auto error = [](const std::string& efficiency) {
     return topology_error(file(R"("kinds": [{"name": "k", "efficiency": )" + efficiency +
@@ -147,8 +228,8 @@ TEST(TopologyJson, BadFilesAreRefusedWithTheirPlace) {
   EXPECT_EQ(topology_error("{}"), "t.json:1:1: not a doppler.topology file: no key 'format'");
   EXPECT_EQ(topology_error(R"({"format": "doppler.graph"})"),
             "t.json:1:12: the format is 'doppler.graph', expected 'doppler.topology'");
-  EXPECT_EQ(topology_error(R"({"format": "doppler.topology", "version": 2})"),
-            "t.json:1:43: version 2 of doppler.topology is not known here (the newest is 1): use a "
+  EXPECT_EQ(topology_error(R"({"format": "doppler.topology", "version": 3})"),
+            "t.json:1:43: version 3 of doppler.topology is not known here (the newest is 2): use a "
             "newer doppler");
   EXPECT_EQ(topology_error(file(R"("kinds": [{"name": "k", "color": 1}])")),
             "t.json:2:25: unknown key 'color' in a kind");
