@@ -21,8 +21,8 @@ struct NameRule {
 };
 
 // The first rule that applies counts, so that what contains the name of something else stands
-// before it: a normalisation of embeddings before embeddings, a transposed convolution before
-// transposes.
+// before it: a normalisation or rotation of embeddings before embeddings, a transposed convolution
+// before transposes.
 constexpr NameRule kRules[] = {
     // Collectives move what they combine.
     {WorkClass::kCopy, "",
@@ -34,6 +34,7 @@ constexpr NameRule kRules[] = {
      "layernorm layer_norm rmsnorm rms_norm batchnorm batch_norm groupnorm group_norm instancenorm "
      "instance_norm normaliz"},
     {WorkClass::kElementwise, "", "quantizelinear quantize_linear"},
+    {WorkClass::kGated, "glu geglu rope rotary rotaryembed", "swiglu silu_and_mul silu_mul rotary"},
     {WorkClass::kGather, "index embed embedding onehot take",
      "gather scatter embedding index_ embed_ one_hot lookup gridsample grid_sample"},
     {WorkClass::kConvolution, "conv", "convolution conv1d conv2d conv3d deconv"},
@@ -52,10 +53,8 @@ constexpr NameRule kRules[] = {
      "transpose permut concat slice split padding expand copy convert reshape broadcast fill "
      "repeat "
      "shuffle unfold strided zeros ones_ memset memcpy contiguous tospace todepth reverse"},
-    {WorkClass::kGated, "glu geglu rope rotary rotaryembed", "swiglu silu_and_mul silu_mul rotary"},
     {WorkClass::kActivation,
      "exp exp2 expm1 exponential log log1p log2 sin cos tan sinh cosh sine cosine pow power elu "
-     "glu "
      "erf logistic celu adam",
      "tanh sigmoid gelu silu swish mish softplus softsign sqrt selu erf_"},
 };
@@ -122,6 +121,30 @@ WorkClass classify_op(std::string_view op) {
     if (applies) return rule.work_class;
   }
   return WorkClass::kElementwise;
+}
+
+Work product_work(double batch, double rows, double columns, double depth) {
+  Work work{.work_class = WorkClass::kProduct};
+  if (!(batch >= 1.0 && rows > 0.0 && columns > 0.0 && depth > 0.0)) return work;
+  if (depth == 1.0 && (rows == 1.0 || columns == 1.0)) {
+    work.work_class = WorkClass::kElementwise;
+  } else if (rows == 1.0 && columns == 1.0) {
+    work = row_work(WorkClass::kReduction, batch, depth);
+  } else {
+    work.batch = batch;
+    work.rows = rows;
+    work.columns = columns;
+    work.depth = depth;
+  }
+  return work;
+}
+
+Work row_work(WorkClass work_class, double rows, double columns) {
+  Work work{.work_class = work_class};
+  if (!(rows > 0.0 && columns > 0.0)) return work;
+  work.rows = rows;
+  work.columns = columns;
+  return work;
 }
 
 }  // namespace doppler::kernel

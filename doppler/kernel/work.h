@@ -64,4 +64,13 @@ struct Work {
   auto operator<=>(const Work&) const = default;
 };
 
+// Returns the work of `batch` products of [rows, depth] by [depth, columns]. One that needs no
+// kernel for products is what it comes down to: a multiplication of elements where nothing is
+// summed and either matrix is a vector, and a reduction where both are vectors that are summed
+// away. A size of 0, where there is nothing to do, leaves a product of unknown size.
+Work product_work(double batch, double rows, double columns, double depth);
+
+// Returns the work of `rows` independent reductions, norms or the like of `columns` elements.
+Work row_work(WorkClass work_class, double rows, double columns);
+
 }  // namespace doppler::kernel
