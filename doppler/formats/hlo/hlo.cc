@@ -74,9 +74,9 @@ class HloReader {
     Leaves leaves(shapes.size());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
       if (shapes[i]->bits == 0) continue;  // a token
-      leaves[i] = {
-          Leaf::Kind::kTensor,
-          graph_.add_parameter(leaf_name(instruction.name, i, shapes.size()), shapes[i]->bytes())};
+      leaves[i] = {Leaf::Kind::kTensor,
+                   graph_.add_parameter(leaf_name(instruction.name, i, shapes.size()),
+                                        shapes[i]->bytes(), shapes[i]->type)};
     }
     return leaves;
   }
@@ -153,8 +153,9 @@ class HloReader {
   // Adds a parameter for a constant. Scalars are not worth a tensor of their own.
   Leaves add_constant(const HloInstruction& instruction, const std::string& prefix) {
     if (instruction.shape.tuple || instruction.shape.dims.empty()) return {};
-    return {{Leaf::Kind::kConstant, graph_.add_parameter(prefix + std::string(instruction.name),
-                                                         instruction.shape.bytes())}};
+    return {{Leaf::Kind::kConstant,
+             graph_.add_parameter(prefix + std::string(instruction.name), instruction.shape.bytes(),
+                                  instruction.shape.type)}};
   }
 
   static Leaves take_element(const HloComputation& computation, const HloInstruction& instruction,
@@ -199,12 +200,13 @@ class HloReader {
       ++folded_;
       for (std::size_t i = 0; data && i < shapes.size(); ++i) {
         results[i] = {Leaf::Kind::kConstant,
-                      graph_.add_parameter(leaf_name(name, i, shapes.size()), shapes[i]->bytes())};
+                      graph_.add_parameter(leaf_name(name, i, shapes.size()), shapes[i]->bytes(),
+                                           shapes[i]->type)};
       }
       return results;
     }
 
-    const HloCost cost = costs_.cost(computation, instruction);
+    HloCost cost = costs_.cost(computation, instruction);
     std::string kind(instruction.opcode);
     if (instruction.opcode == "fusion" && cost.product) kind = "product-fusion";
     if (instruction.opcode == "async-start") {
@@ -214,12 +216,14 @@ class HloReader {
     }
     if (hlo_is_collective(kind)) ++collectives_[kind];
     if (instruction.opcode == "fusion") count_fused_collectives(instruction);
+    std::vector<kernel::Work> works = hlo_node_works(std::move(cost.works), kind);
     const ModelGraph::Op op = graph_.add_op({.name = name,
                                              .kind = std::move(kind),
                                              .scope = scope_of(instruction, site),
                                              .flops = cost.flops,
                                              .bytes_read = cost.bytes_read,
                                              .bytes_written = cost.bytes_written,
+                                             .works = std::move(works),
                                              .operands = operands,
                                              .kept = hlo_has_effect(instruction)});
     const std::vector<bool> passed = passed_through(instruction, shapes.size());
@@ -231,8 +235,8 @@ class HloReader {
       if (passed[i] && i < state.size()) {
         results[i] = state[i];
       } else {
-        results[i] = {Leaf::Kind::kTensor,
-                      graph_.add_result(op, leaf_name(name, i, shapes.size()), shapes[i]->bytes())};
+        results[i] = {Leaf::Kind::kTensor, graph_.add_result(op, leaf_name(name, i, shapes.size()),
+                                                             shapes[i]->bytes(), shapes[i]->type)};
       }
     }
     return results;

@@ -137,14 +137,19 @@ double sort_flops(double elements, double row) {
   return elements * std::max(std::log2(std::max(row, 1.0)), 1.0);
 }
 
-double dot_flops(const HloShape& lhs, const HloShape& out, std::string_view contracting) {
+// Returns how many elements a dot sums for each of its result.
+double dot_depth(const HloShape& lhs, std::string_view contracting) {
   double contracted = 1.0;
   const std::vector<std::int64_t> dims = hlo_integers(contracting);
   for (const std::int64_t i : dims) contracted *= dim(lhs, i);
   if (dims.empty() && !lhs.dims.empty() && contracting.empty()) {
     contracted = static_cast<double>(lhs.dims.back());  // products of vectors need no attribute
   }
-  return 2.0 * largest_leaf(out) * contracted;
+  return contracted;
+}
+
+double dot_flops(const HloShape& lhs, const HloShape& out, std::string_view contracting) {
+  return 2.0 * largest_leaf(out) * dot_depth(lhs, contracting);
 }
 
 // Returns the shape itself or, of a tuple, the first array in it. Calls of vendor libraries return
@@ -223,13 +228,37 @@ double bytes_written_by(const HloComputation& computation) {
   return sum;
 }
 
+// Returns the type of the operand that has the most bytes, or of the result if no operand has a
+// type.
+std::optional<ElementType> type_of_most(const HloComputation& computation,
+                                        const HloInstruction& instruction, const HloShape& out) {
+  std::optional<ElementType> type;
+  double most = -1.0;
+  for (const std::uint32_t operand : instruction.operands) {
+    const HloShape& shape = computation.instructions[operand].shape;
+    if (!shape.type || shape.bytes() <= most) continue;
+    type = shape.type;
+    most = shape.bytes();
+  }
+  return type ? type : first_array(out).type;
+}
+
 }  // namespace
 
-void HloCost::add(const HloCost& other, double times) {
-  flops += times * other.flops;
-  bytes_read += times * other.bytes_read;
-  bytes_written += times * other.bytes_written;
-  product |= other.product;
+void HloCosts::Sum::add(const HloCost& cost, double times) {
+  total_.flops += times * cost.flops;
+  total_.bytes_read += times * cost.bytes_read;
+  total_.bytes_written += times * cost.bytes_written;
+  total_.product |= cost.product;
+  for (const kernel::Work& work : cost.works) {
+    const bool works = *work.flops + *work.bytes_read + *work.bytes_written > 0.0;
+    if (works) works_.add(work, times);
+  }
+}
+
+HloCost HloCosts::Sum::total() && {
+  total_.works = works_.list();
+  return std::move(total_);
 }
 
 HloCosts::HloCosts(const std::string& file, std::string_view text, const HloModule& module)
@@ -249,16 +278,16 @@ double HloCosts::body_flops(const HloInstruction& instruction) {
   return body == nullptr ? 1.0 : std::max(sum_of(*body).flops, 1.0);
 }
 
-HloCost HloCosts::sum_of(const HloComputation& computation) {
+const HloCost& HloCosts::sum_of(const HloComputation& computation) {
   Memo& memo = sums_[static_cast<std::size_t>(&computation - module_.computations.data())];
   if (memo.done) return memo.cost;
-  HloCost sum;
+  Sum sum;
   for (const HloInstruction& instruction : computation.instructions) {
     const HloKind kind = hlo_kind(instruction);
     if (kind == HloKind::kWork || kind == HloKind::kCall) sum.add(cost(computation, instruction));
   }
-  memo = {true, sum};
-  return sum;
+  memo = {true, std::move(sum).total()};
+  return memo.cost;
 }
 
 const HloCosts::Uses& HloCosts::uses_of(const HloComputation& computation) {
@@ -311,24 +340,47 @@ double HloCosts::bytes_read_of(const HloComputation& computation, std::uint32_t 
 
 // Returns the cost of a fusion: the flops of all its instructions, but only the bytes of its
 // operands and results, since values inside do not pass through memory.
-HloCost HloCosts::fusion(const HloComputation&, const HloInstruction& instruction) {
+HloCost HloCosts::fusion(const HloInstruction& instruction) {
   const HloComputation* body = callee(instruction, "calls");
   if (body == nullptr) return {};
-  HloCost result = sum_of(*body);
-  result.bytes_read = 0.0;
+  const HloCost& inside = sum_of(*body);
+  HloCost result{.flops = inside.flops, .product = inside.product};
   for (const std::uint32_t parameter : body->parameters) {
     result.bytes_read += bytes_read_of(*body, parameter, 0);
   }
   result.bytes_written = bytes_written_by(*body);
+  result.works =
+      hlo_fusion_works(inside.works, result.flops, result.bytes_read, result.bytes_written);
   return result;
 }
 
-// Returns the flops of a custom call. Products, convolutions and attention of vendor libraries are
-// recognised by the name of their target; unknown targets count one flop per element.
+HloCost HloCosts::loop(const HloInstruction& instruction) {
+  const std::optional<double> trips = trip_count(instruction);
+  if (!trips) ++loops_without_count_;
+  Sum sum;
+  for (const std::uint32_t called : callees(instruction)) {
+    sum.add(sum_of(module_.computations[called]), trips.value_or(1.0));
+  }
+  return std::move(sum).total();
+}
+
+HloCost HloCosts::dearest_branch(const HloInstruction& instruction) {
+  const HloCost none;
+  const HloCost* dearest = &none;
+  for (const std::uint32_t called : callees(instruction)) {
+    const HloCost& branch = sum_of(module_.computations[called]);
+    if (branch.flops + branch.bytes_read >= dearest->flops + dearest->bytes_read) dearest = &branch;
+  }
+  return *dearest;
+}
+
+// Products, convolutions and attention of vendor libraries are recognised by the name of their
+// target; unknown targets count one flop per element.
 HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstruction& instruction,
                               const HloShape& results) {
   HloCost result;
   const std::string_view target = instruction.attribute("custom_call_target");
+  kernel::Work work{.work_class = kernel::classify_op(target)};
   const HloShape& lhs = operand_shape(computation, instruction, 0);
   const HloShape& rhs = operand_shape(computation, instruction, 1);
   const HloShape& out = first_array(results);
@@ -339,26 +391,36 @@ HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstru
     result.flops = *flops;
   } else if (has("conv") && !instruction.attribute("window").empty() &&
              !instruction.attribute("dim_labels").empty()) {
-    result.flops = has("BackwardFilter")  ? hlo_convolution_gradient_flops(instruction, rhs, out)
-                   : has("BackwardInput") ? hlo_convolution_gradient_flops(instruction, lhs, rhs)
-                                          : hlo_convolution_flops(instruction, lhs, rhs, out);
+    if (has("BackwardFilter")) {
+      result.flops = hlo_convolution_gradient_flops(instruction, rhs, out);
+      work = hlo_kernel_gradient_work(instruction, rhs, out);
+    } else if (has("BackwardInput")) {
+      result.flops = hlo_convolution_gradient_flops(instruction, lhs, rhs);
+      work = hlo_input_gradient_work(instruction, lhs, rhs, out);
+    } else {
+      result.flops = hlo_convolution_flops(instruction, lhs, rhs, out);
+      work = hlo_convolution_work(instruction, lhs, rhs, out);
+    }
     result.product = true;
   } else if (has("gemm") || has("matmul") || has("scaled_dot")) {
     const std::string_view config = instruction.attribute("backend_config");
-    std::string_view contracting;
-    if (const std::size_t at = config.find("lhs_contracting_dimensions");
-        at != std::string_view::npos) {
-      const std::size_t end = std::min(config.find(']', at), config.size());
-      contracting = config.substr(at, end - at);
-    }
+    const auto list = [&](std::string_view key) {
+      const std::size_t at = config.find(key);
+      return at == std::string_view::npos ? std::string_view()
+                                          : config.substr(at, config.find(']', at) - at);
+    };
+    const std::string_view contracting = list("lhs_contracting_dimensions");
+    double depth = 0.0;
     if (hlo_integers(contracting).empty()) {
       // A has mk elements, B has kn and C has mn, which gives k = sqrt(|A| |B| / |C|).
       const double elements = std::max(out.element_count(), 1.0);
-      const double k = std::sqrt(lhs.element_count() * rhs.element_count() / elements);
-      result.flops = 2.0 * elements * k;
+      depth = std::sqrt(lhs.element_count() * rhs.element_count() / elements);
+      result.flops = 2.0 * elements * depth;
     } else {
+      depth = dot_depth(lhs, contracting);
       result.flops = dot_flops(lhs, out, contracting);
     }
+    work = hlo_dot_work(lhs, out, list("lhs_batch_dimensions"), depth);
     result.product = true;
   } else if (has("attn") || has("fmha")) {
     // Fused attention has two products in the forward and five in the backward pass. The operands
@@ -372,6 +434,7 @@ HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstru
     }
     const double products = has("ackward") ? 5.0 : 2.0;
     result.flops = products * 2.0 * lhs.element_count() / (packed ? 3.0 : 1.0) * sequence;
+    work.work_class = kernel::WorkClass::kAttention;
     result.product = true;
   } else if (has("TopK")) {
     result.flops = top_k_flops(lhs, out);
@@ -379,52 +442,37 @@ HloCost HloCosts::custom_call(const HloComputation& computation, const HloInstru
     ++without_rule_[fmt::format("custom-call {}", target)];
     result.flops = largest_leaf(results);
   }
+  if (result.product) work.type = hlo_product_type(lhs, rhs);
+  result.works = {work};
   return result;
 }
 
-HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& instruction) {
-  const std::string_view opcode = hlo_without_phase(instruction.opcode);
-  const std::optional<std::size_t> result_at =
-      hlo_async_result(instruction.opcode, instruction.shape);
-  const HloShape& out = result_at ? instruction.shape.elements[*result_at] : instruction.shape;
-  const HloShape& first = operand_shape(computation, instruction, 0);
-  if (opcode == "fusion") return fusion(computation, instruction);
+HloCost HloCosts::computed(const HloComputation& computation, const HloInstruction& instruction,
+                           std::string_view opcode, const HloShape& out) {
+  if (opcode == "custom-call") return custom_call(computation, instruction, out);
   HloCost result;
-  if (opcode == "call" || opcode == "async") {
-    for (const std::uint32_t called : callees(instruction))
-      result.add(sum_of(module_.computations[called]));
-    return result;
-  }
-  if (opcode == "while") {
-    const std::optional<double> trips = trip_count(instruction);
-    if (!trips) ++loops_without_count_;
-    for (const std::uint32_t called : callees(instruction)) {
-      result.add(sum_of(module_.computations[called]), trips.value_or(1.0));
-    }
-    return result;
-  }
-  if (opcode == "conditional") {  // costs as much as its most expensive branch
-    for (const std::uint32_t called : callees(instruction)) {
-      const HloCost branch = sum_of(module_.computations[called]);
-      if (branch.flops + branch.bytes_read >= result.flops + result.bytes_read) result = branch;
-    }
-    return result;
-  }
-
+  kernel::Work work{.work_class = hlo_work_class(opcode)};
+  const HloShape& first = operand_shape(computation, instruction, 0);
+  const HloShape& second = operand_shape(computation, instruction, 1);
   const double elements = largest_leaf(out);
   if (is_in(opcode, kMoves)) {
     result.flops = 0.0;
   } else if (is_in(opcode, kElementwise)) {
     result.flops = all_elements(out);
   } else if (opcode == "dot" || opcode == "ragged-dot" || opcode == "scaled-dot") {
-    result.flops = dot_flops(first, out, instruction.attribute("lhs_contracting_dims"));
+    const std::string_view contracting = instruction.attribute("lhs_contracting_dims");
+    result.flops = dot_flops(first, out, contracting);
     result.product = true;
+    work = hlo_dot_work(first, out, instruction.attribute("lhs_batch_dims"),
+                        dot_depth(first, contracting));
   } else if (opcode == "convolution") {
-    result.flops =
-        hlo_convolution_flops(instruction, first, operand_shape(computation, instruction, 1), out);
+    result.flops = hlo_convolution_flops(instruction, first, second, out);
     result.product = true;
+    work = hlo_convolution_work(instruction, first, second, out);
   } else if (opcode == "reduce") {
     result.flops = first.element_count() * body_flops(instruction);
+    work =
+        kernel::row_work(kernel::WorkClass::kReduction, elements, first.element_count() / elements);
   } else if (opcode == "map") {
     result.flops = elements * body_flops(instruction);
   } else if (opcode == "scatter") {
@@ -432,9 +480,9 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
         scatter_updates(computation, instruction).element_count() * body_flops(instruction);
   } else if (opcode == "reduce-window" || opcode == "select-and-scatter") {
     const double window = product_of_integers(hlo_field(instruction.attribute("window"), "size"));
-    const HloShape& places =
-        opcode == "reduce-window" ? out : operand_shape(computation, instruction, 1);
+    const HloShape& places = opcode == "reduce-window" ? out : second;
     result.flops = largest_leaf(places) * window * body_flops(instruction);
+    work = kernel::row_work(kernel::WorkClass::kReduction, largest_leaf(places), window);
   } else if (opcode == "sort") {
     const auto along = hlo_integers(instruction.attribute("dimensions"));
     result.flops = sort_flops(first.element_count(),
@@ -451,41 +499,45 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
     result.flops = elements * dim(out, static_cast<std::int64_t>(out.dims.size()) - 1) / 3.0;
   } else if (opcode == "triangular-solve") {
     result.flops = elements * dim(first, static_cast<std::int64_t>(first.dims.size()) - 1);
-  } else if (opcode == "custom-call") {
-    result = custom_call(computation, instruction, out);
   } else {
     ++without_rule_[std::string(opcode)];
     result.flops = elements;
   }
+  if (result.product) work.type = hlo_product_type(first, second);
+  result.works = {work};
+  return result;
+}
 
-  // All operands are read and all results written, except by instructions that touch only a part.
+// All operands are read and all results written, except by instructions that touch only a part.
+void HloCosts::add_traffic(const HloComputation& computation, const HloInstruction& instruction,
+                           std::string_view opcode, const HloShape& out, HloCost& cost) {
   if (opcode == "dynamic-update-slice") {
-    result.bytes_read = result.bytes_written = operand_shape(computation, instruction, 1).bytes();
-    return result;
+    cost.bytes_read = cost.bytes_written = operand_shape(computation, instruction, 1).bytes();
+    return;
   }
-  result.bytes_written = out.bytes();
+  cost.bytes_written = out.bytes();
   std::vector<std::uint32_t> distinct = instruction.operands;
   if (opcode == "scatter") {
     // A scatter combines its updates with the old elements, so it reads both.
-    result.bytes_written = 0.0;
+    cost.bytes_written = 0.0;
     for (std::size_t i = 0; i < scatter_width(instruction); ++i) {
-      result.bytes_written += scatter_bytes_written(computation, instruction, i);
-      result.bytes_read += operand_shape(computation, instruction, distinct.size() - 1 - i).bytes();
+      cost.bytes_written += scatter_bytes_written(computation, instruction, i);
+      cost.bytes_read += operand_shape(computation, instruction, distinct.size() - 1 - i).bytes();
     }
     distinct.erase(distinct.begin(),
                    distinct.begin() + static_cast<std::ptrdiff_t>(scatter_width(instruction)));
   }
   // A last result that is a plain row of bytes is the workspace of a vendor library. It is not
   // counted as written.
-  if (opcode == "custom-call" && result.product && out.tuple && out.elements.size() > 1) {
+  if (opcode == "custom-call" && cost.product && out.tuple && out.elements.size() > 1) {
     const HloShape& last = out.elements.back();
     if (!last.tuple && last.bits == 8 && last.dims.size() == 1) {
-      result.bytes_written -= last.bytes();
+      cost.bytes_written -= last.bytes();
     }
   }
   if (is_in(opcode, kLookups)) {
-    result.bytes_read = out.bytes();
-    return result;
+    cost.bytes_read = out.bytes();
+    return;
   }
   std::sort(distinct.begin(), distinct.end());
   distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
@@ -500,8 +552,31 @@ HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& 
     if (kind == HloKind::kGenerated || (kind == HloKind::kConstant && read.shape.dims.empty())) {
       continue;
     }
-    result.bytes_read += read.shape.bytes();
+    cost.bytes_read += read.shape.bytes();
   }
+}
+
+HloCost HloCosts::cost(const HloComputation& computation, const HloInstruction& instruction) {
+  const std::string_view opcode = hlo_without_phase(instruction.opcode);
+  if (opcode == "fusion") return fusion(instruction);
+  if (opcode == "while") return loop(instruction);
+  if (opcode == "conditional") return dearest_branch(instruction);
+  if (opcode == "call" || opcode == "async") {
+    Sum sum;
+    for (const std::uint32_t called : callees(instruction)) {
+      sum.add(sum_of(module_.computations[called]));
+    }
+    return std::move(sum).total();
+  }
+  const auto result_at = hlo_async_result(instruction.opcode, instruction.shape);
+  const HloShape& out = result_at ? instruction.shape.elements[*result_at] : instruction.shape;
+  HloCost result = computed(computation, instruction, opcode, out);
+  add_traffic(computation, instruction, opcode, out, result);
+  kernel::Work& work = result.works.front();
+  work.flops = result.flops;
+  work.bytes_read = result.bytes_read;
+  work.bytes_written = result.bytes_written;
+  if (!work.type) work.type = type_of_most(computation, instruction, out);
   return result;
 }
 

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "doppler/formats/hlo/hlo_module.h"
+#include "doppler/formats/hlo/hlo_works.h"
+#include "doppler/kernel/work.h"
 
 namespace doppler::formats {
 
@@ -20,8 +22,8 @@ struct HloCost {
   double bytes_read = 0.0;
   double bytes_written = 0.0;
   bool product = false;  // has a dot or a convolution in it
-
-  void add(const HloCost& other, double times = 1.0);
+  // The kernels that it runs, each with its class, flops and bytes, and its type if that is known.
+  std::vector<kernel::Work> works = {};
 };
 
 // The way in which an instruction is treated in the graph.
@@ -78,15 +80,34 @@ class HloCosts {
     bool done = false;
     HloCost cost;
   };
+  // Adds up costs and their works.
+  class Sum {
+   public:
+    void add(const HloCost& cost, double times = 1.0);
+    HloCost total() &&;
+
+   private:
+    HloCost total_;
+    HloWorkList works_;
+  };
 
   [[noreturn]] void fail(const HloInstruction& instruction, const std::string& message) const;
   void check_calls() const;
   std::vector<std::uint32_t> callees(const HloInstruction& instruction) const;
-  HloCost sum_of(const HloComputation& computation);
-  HloCost fusion(const HloComputation& computation, const HloInstruction& instruction);
-  // `results` is its shape without what an asynchronous start puts around it.
+  const HloCost& sum_of(const HloComputation& computation);
+  HloCost fusion(const HloInstruction& instruction);
+  HloCost loop(const HloInstruction& instruction);
+  HloCost dearest_branch(const HloInstruction& instruction);
+
+  // These return what an instruction on its own computes: its flops, and one work without flops and
+  // bytes. `out` is its shape without what an asynchronous start puts around it.
+  HloCost computed(const HloComputation& computation, const HloInstruction& instruction,
+                   std::string_view opcode, const HloShape& out);
   HloCost custom_call(const HloComputation& computation, const HloInstruction& instruction,
-                      const HloShape& results);
+                      const HloShape& out);
+  // Sets the bytes that it moves.
+  static void add_traffic(const HloComputation& computation, const HloInstruction& instruction,
+                          std::string_view opcode, const HloShape& out, HloCost& cost);
   double body_flops(const HloInstruction& instruction);
 
   // A reader of an instruction, and which of its operands that is.
@@ -120,6 +141,16 @@ double hlo_convolution_flops(const HloInstruction& instruction, const HloShape& 
 // Returns the flops of cuDNN's gradients, whose windows and labels are those of the forward
 // convolution. `other` is the gradient of its result, from which both gradients are computed.
 double hlo_convolution_gradient_flops(const HloInstruction& instruction, const HloShape& other,
+                                      const HloShape& kernel);
+
+// Return the products that have these flops; see kernel::Work. A convolution that sums over no
+// window but only over channels, as compilers for TPUs write products, is a product.
+kernel::Work hlo_convolution_work(const HloInstruction& instruction, const HloShape& input,
+                                  const HloShape& kernel, const HloShape& out);
+// The result of the gradient for the input has its images, that for the kernel its taps as rows.
+kernel::Work hlo_input_gradient_work(const HloInstruction& instruction, const HloShape& other,
+                                     const HloShape& kernel, const HloShape& out);
+kernel::Work hlo_kernel_gradient_work(const HloInstruction& instruction, const HloShape& other,
                                       const HloShape& kernel);
 
 }  // namespace doppler::formats

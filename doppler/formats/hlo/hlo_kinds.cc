@@ -136,6 +136,27 @@ double taps_of(const HloInstruction& instruction) {
   return taps;
 }
 
+// Returns a convolution that is a product of these sizes, which are left out if one of them is 0.
+kernel::Work convolution_work(double batch, double rows, double columns, double depth) {
+  kernel::Work work{.work_class = kernel::WorkClass::kConvolution};
+  if (!(batch >= 1.0 && rows > 0.0 && columns > 0.0 && depth > 0.0)) return work;
+  work.batch = batch;
+  work.rows = rows;
+  work.columns = columns;
+  work.depth = depth;
+  return work;
+}
+
+// Returns into how many groups the channels, or the images, of a convolution are divided.
+double groups_of(const HloInstruction& instruction) {
+  double groups = 1.0;
+  for (const std::string_view key : {"feature_group_count", "batch_group_count"}) {
+    const auto numbers = hlo_integers(instruction.attribute(key));
+    if (numbers.size() == 1) groups *= std::max(static_cast<double>(numbers[0]), 1.0);
+  }
+  return groups;
+}
+
 }  // namespace
 
 std::string_view hlo_without_phase(std::string_view opcode) {
@@ -206,6 +227,48 @@ double hlo_convolution_gradient_flops(const HloInstruction& instruction, const H
                                       const HloShape& kernel) {
   return 2.0 * other.element_count() * taps_of(instruction) *
          size_of(kernel, labels_of(instruction).kernel, 'i');
+}
+
+kernel::Work hlo_convolution_work(const HloInstruction& instruction, const HloShape& input,
+                                  const HloShape& kernel, const HloShape& out) {
+  const Labels labels = labels_of(instruction);
+  const std::vector<HloWindow> windows = windows_of(instruction);
+  const double groups = groups_of(instruction);
+  double batch = groups, rows = size_of(out, labels.out, 'b'),
+         depth = size_of(kernel, labels.kernel, 'i');
+  bool slides = false;
+  for (std::size_t d = 0; d < windows.size() && d < 10; ++d) {
+    const char label = static_cast<char>('0' + d);
+    const double size = size_of(out, labels.out, label);
+    const double met = meetings(windows[d], size_of(input, labels.input, label), size);
+    // If each place of the result meets one tap, a different one for each, the dimension counts the
+    // products of a batch.
+    const bool is_batch = size > 1.0 && windows[d].size >= size && met <= size;
+    (is_batch ? batch : rows) *= size;
+    depth *= met / size;
+    slides |= !is_batch && size > 1.0;
+  }
+  const double columns = size_of(out, labels.out, 'f') / groups;
+  return slides ? convolution_work(batch, rows, columns, depth)
+                : kernel::product_work(batch, rows, columns, depth);
+}
+
+kernel::Work hlo_input_gradient_work(const HloInstruction& instruction, const HloShape& other,
+                                     const HloShape& kernel, const HloShape& out) {
+  const double groups = groups_of(instruction);
+  const double columns = size_of(kernel, labels_of(instruction).kernel, 'i');
+  const double rows = out.element_count() / (groups * columns);
+  const double flops = hlo_convolution_gradient_flops(instruction, other, kernel);
+  return convolution_work(groups, rows, columns, flops / (2.0 * groups * rows * columns));
+}
+
+kernel::Work hlo_kernel_gradient_work(const HloInstruction& instruction, const HloShape& other,
+                                      const HloShape& kernel) {
+  const std::string_view labels = labels_of(instruction).kernel;
+  const double groups = groups_of(instruction);
+  const double channels = size_of(kernel, labels, 'o');
+  return convolution_work(groups, taps_of(instruction) * size_of(kernel, labels, 'i'),
+                          channels / groups, other.element_count() / channels);
 }
 
 // --- calls between computations, and how many times loops run ---

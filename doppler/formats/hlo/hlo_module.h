@@ -15,12 +15,15 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/element_type.h"
+
 namespace doppler::formats {
 
 // The shape of an array, or a tuple of shapes.
 struct HloShape {
-  std::vector<std::int64_t> dims;  // of an array
-  double bits = 0.0;               // of one element; 0 for tokens
+  std::vector<std::int64_t> dims;   // of an array
+  double bits = 0.0;                // of one element; 0 for tokens
+  std::optional<ElementType> type;  // none for tokens, complex numbers and floats of 4 bits
   bool tuple = false;
   std::vector<HloShape> elements;  // of a tuple
 

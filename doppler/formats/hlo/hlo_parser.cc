@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,25 +18,46 @@ constexpr std::size_t kMaxInstructions = 5'000'000;
 constexpr std::size_t kMaxHloRank = 64;
 constexpr double kMaxHloElements = 1e18;  // more than fit on any machine
 
-struct HloTypeBits {
+struct PrimitiveType {
   std::string_view name;
   double bits;
+  std::optional<ElementType> type = std::nullopt;
 };
 // The primitive types of xla_data.proto. A predicate takes a byte. The many types of 8 and 4 bits,
 // such as f8e4m3fn and f4e2m1fn, are recognised by their first letters instead.
-constexpr HloTypeBits kHloTypes[] = {
-    {"pred", 8}, {"s1", 1},   {"u1", 1},     {"s2", 2},    {"u2", 2},     {"s4", 4},
-    {"u4", 4},   {"s8", 8},   {"u8", 8},     {"s16", 16},  {"u16", 16},   {"s32", 32},
-    {"u32", 32}, {"s64", 64}, {"u64", 64},   {"f16", 16},  {"f32", 32},   {"bf16", 16},
-    {"f64", 64}, {"c64", 64}, {"c128", 128}, {"token", 0}, {"opaque", 0}, {"u8opaque", 8}};
+constexpr PrimitiveType kPrimitiveTypes[] = {{"pred", 8, ElementType::kBool},
+                                             {"s1", 1},
+                                             {"u1", 1},
+                                             {"s2", 2},
+                                             {"u2", 2},
+                                             {"s4", 4, ElementType::kI4},
+                                             {"u4", 4, ElementType::kI4},
+                                             {"s8", 8, ElementType::kI8},
+                                             {"u8", 8, ElementType::kI8},
+                                             {"s16", 16, ElementType::kI16},
+                                             {"u16", 16, ElementType::kI16},
+                                             {"s32", 32, ElementType::kI32},
+                                             {"u32", 32, ElementType::kI32},
+                                             {"s64", 64, ElementType::kI64},
+                                             {"u64", 64, ElementType::kI64},
+                                             {"f16", 16, ElementType::kF16},
+                                             {"f32", 32, ElementType::kF32},
+                                             {"bf16", 16, ElementType::kBf16},
+                                             {"f64", 64, ElementType::kF64},
+                                             {"c64", 64},
+                                             {"c128", 128},
+                                             {"token", 0},
+                                             {"opaque", 0},
+                                             {"u8opaque", 8}};
 
-double bits_of(std::string_view type) {
-  for (const HloTypeBits& entry : kHloTypes) {
-    if (entry.name == type) return entry.bits;
+// Returns nothing if there is no type of this name.
+std::optional<PrimitiveType> find_primitive_type(std::string_view name) {
+  for (const PrimitiveType& entry : kPrimitiveTypes) {
+    if (entry.name == name) return entry;
   }
-  if (type.starts_with("f8e")) return 8;
-  if (type.starts_with("f4e")) return 4;
-  return -1;
+  if (name.starts_with("f8e")) return PrimitiveType{name, 8, ElementType::kFp8};
+  if (name.starts_with("f4e")) return PrimitiveType{name, 4};
+  return std::nullopt;
 }
 
 bool is_name_char(char c) {
@@ -437,8 +459,10 @@ class HloParser {
       expect(')');
       return shape;
     }
-    shape.bits = bits_of(type);
-    if (shape.bits < 0) fail(at, fmt::format("unknown element type '{}'", type));
+    const auto primitive = find_primitive_type(type);
+    if (!primitive) fail(at, fmt::format("unknown element type '{}'", type));
+    shape.bits = primitive->bits;
+    shape.type = primitive->type;
     if (peek() != '[') fail_expected("'[' and the sizes of a shape");
     ++at_;
     while (!take(']')) {
