@@ -404,6 +404,21 @@ const RouteSpec* fastest(const TopologySpec& spec, const IsCandidate& is_candida
   return best;
 }
 
+// Returns whether a device has no channels of its own, or has explicit routes to all others of its
+// group, as in a mesh. Otherwise its routes inside the group are composed of the channels.
+bool reaches_by_routes_alone(const TopologySpec& spec, DeviceId device) {
+  const Device& own = spec.devices[device.index()];
+  if (own.egress.empty() && own.ingress.empty()) return true;
+  std::size_t others = 0, routes = 0;
+  for (std::size_t d = 0; d < spec.devices.size(); ++d) {
+    others += d != device.index() && spec.devices[d].group == own.group;
+  }
+  for (const RouteSpec& route : spec.routes) {
+    routes += route.from == device && spec.devices[route.to.index()].group == own.group;
+  }
+  return others > 0 && routes == others;
+}
+
 }  // namespace
 
 TopologySpec with_copy_of(const TopologySpec& spec, DeviceId original) {
@@ -423,13 +438,15 @@ TopologySpec with_copy_of(const TopologySpec& spec, DeviceId original) {
         changed.routes.push_back({route.from, id, channels.copy(route.channels)});
       }
     }
-    const auto out = [&](const RouteSpec& route) { return route.from == original; };
-    const auto in = [&](const RouteSpec& route) { return route.to == original; };
-    if (const RouteSpec* route = fastest(spec, out)) {
-      changed.routes.push_back({original, id, route->channels});
-    }
-    if (const RouteSpec* route = fastest(spec, in)) {
-      changed.routes.push_back({id, original, route->channels});
+    if (reaches_by_routes_alone(spec, original)) {
+      const auto out = [&](const RouteSpec& route) { return route.from == original; };
+      const auto in = [&](const RouteSpec& route) { return route.to == original; };
+      if (const RouteSpec* route = fastest(spec, out)) {
+        changed.routes.push_back({original, id, route->channels});
+      }
+      if (const RouteSpec* route = fastest(spec, in)) {
+        changed.routes.push_back({id, original, route->channels});
+      }
     }
   }
   changed.devices.push_back(std::move(copy));

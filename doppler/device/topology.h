@@ -248,8 +248,8 @@ class Topology {
 // --- changed machines, to ask what a change would do ---
 
 // Returns the spec with one more device at the end, a copy of `original`. Channels that only the
-// original uses are copied with it; it shares the others. Where routes are explicit, the two reach
-// each other over the original's fastest route.
+// original uses are copied with it; it shares the others. Where the original reaches its group by
+// explicit routes, the two reach each other over the fastest of these.
 TopologySpec with_copy_of(const TopologySpec& spec, DeviceId original);
 
 // Returns the spec without this device; the ids of later devices fall by one. REQUIRES: it is not

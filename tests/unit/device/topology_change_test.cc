@@ -23,7 +23,8 @@ double route_bandwidth(const Topology& topology, const char* from, const char* t
 
 // Of every sort of wiring: switch, PCIe sockets, cube mesh with explicit routes, several nodes.
 TEST(TopologyChange, ACopyIsWiredLikeItsOriginal) {
-  for (const char* spec : {"4xA100", "6xT4", "4xV100", "8xV100", "2n4xA100", "2xA100+2xT4"}) {
+  for (const char* spec : {"4xA100", "6xT4", "4xV100", "8xV100", "2n4xA100", "2xA100+2xT4", "4xA40",
+                           "2xRTX4090+1xCPU", "8xA100+1xCPU", "8xMI250X"}) {
     SCOPED_TRACE(spec);
     const Topology before = topology_from_spec(spec);
     const Topology after(with_copy_of(before.spec(), DeviceId(0)));
@@ -43,6 +44,26 @@ TEST(TopologyChange, ACopyIsWiredLikeItsOriginal) {
     }
     EXPECT_GT(route_bandwidth(after, name.c_str(), "gpu0"), 0.0);
   }
+}
+
+// Explicit routes to the host or over a bridge are no way from a card to its copy.
+TEST(TopologyChange, ACopyMeetsItsOriginalOverTheSlots) {
+  for (const char* spec : {"2xRTX4090+1xCPU", "4xA40"}) {
+    SCOPED_TRACE(spec);
+    const Topology before = topology_from_spec(spec);
+    const Topology after(with_copy_of(before.spec(), DeviceId(0)));
+    const DeviceId copy = DeviceId::of(before.device_count());
+    std::vector<ChannelId> to_third, to_copy;
+    before.route(DeviceId(0), DeviceId(before.kinds().size() == 2 ? 1 : 2), to_third);
+    after.route(DeviceId(0), copy, to_copy);
+    EXPECT_EQ(to_copy.size(), to_third.size());
+    EXPECT_EQ(to_copy.front(), to_third.front());
+    EXPECT_TRUE(after.channel(to_copy.back()).name.starts_with(after.device(copy).name));
+  }
+  // A second host has no channels of its own, so that it takes a route of the first.
+  const Topology hosts(with_copy_of(topology_from_spec("2xRTX4090+1xCPU").spec(), DeviceId(2)));
+  EXPECT_GT(route_bandwidth(hosts, "cpu3", "gpu0"), 0.0);
+  EXPECT_GT(route_bandwidth(hosts, "cpu3", "cpu0"), 0.0);
 }
 
 // A port of its own: the copy does not take turns with the original.
