@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Breaks trainings at every moment, goes on, and compares the end with one that was left alone.
+"""Breaks trainings and reproductions at every moment, goes on, and compares the end with one that was left alone.
 
   run.py --dopp build/check/dopp --shim build/check/tests/libfaults.so [--rounds 40] [--seed 1]
 
-A round trains something small and breaks it: the process is killed before or after one of the calls by which it changes
+A round does something small and breaks it: the process is killed before or after one of the calls by which it changes
 files, the disk is full from one of them on, it gets a signal at a random time, or a second process works in the same
 folder. Then it is begun again or resumed, and perhaps broken again, until it comes to its end. In the end every file
-must be that of a training that nothing happened to, and no temporary file may be left. Prints what it did and the
+must be that of a folder to which nothing happened, and no temporary file may be left. Prints what it did and the
 seed; the exit code is 1 after a finding, whose folder is kept.
 """
 import argparse
@@ -21,27 +21,29 @@ import sys
 import tempfile
 import time
 
-SMALL = "--devices 3xP100 --width 4 --message-rounds 1 --seed 5 --threads 2 "
+SMALL = "train g.json --devices 3xP100 --seed 5 --threads 2 "
+NETWORK = "--width 4 --message-rounds 1 "
 IMITATE, SIMULATE = "--imitation-episodes 8 ", "--episodes 40 --batch 4 "
 SERVE = "--engine emulated --clock virtual --jitter 0.03 --slow-device gpu1=1.6 --runs 60 "
 SCENARIOS = {
-    "simulation": SMALL + SIMULATE + "--stages sim",
-    "both": SMALL + IMITATE + SIMULATE + "--stages imitation,sim",
-    "seeds": SMALL + SIMULATE + "--stages sim --seeds 2",
-    "service": "--devices 3xP100 --seed 5 --threads 2 " + SERVE + "--candidates moves,search --stages real",
-    "all": SMALL + IMITATE + SIMULATE + SERVE + "--candidates moves,policy --stages imitation,sim,real",
-    "published": SMALL + IMITATE + "--episodes 40 " + SERVE + "--recipe paper --stages imitation,sim,real",
+    "simulation": SMALL + NETWORK + SIMULATE + "--stages sim",
+    "both": SMALL + NETWORK + IMITATE + SIMULATE + "--stages imitation,sim",
+    "seeds": SMALL + NETWORK + SIMULATE + "--stages sim --seeds 2",
+    "service": SMALL + SERVE + "--candidates moves,search --stages real",
+    "all": SMALL + NETWORK + IMITATE + SIMULATE + SERVE + "--candidates moves,policy --stages imitation,sim,real",
+    "published": SMALL + NETWORK + IMITATE + "--episodes 40 " + SERVE + "--recipe paper --stages imitation,sim,real",
+    "reproduction": "reproduce --quick --only modes --threads 2",
 }
 TIMED = {"metrics.csv"}  # their last column is wall clock
-MOST_CALLS = 120  # a training that is left alone makes fewer
+MOST_CALLS = {name: 200 if name == "reproduction" else 120 for name in SCENARIOS}  # more than are made
 
 
-def train(options, folder, scenario, more=(), fault=None):
+def start(options, folder, scenario, more=(), fault=None):
     """A started process. `fault` is how and at which call."""
     environment = dict(os.environ, OPENBLAS_NUM_THREADS="1")
     if fault:
         environment |= {"LD_PRELOAD": options.shim, "DOPPLER_FAULT": fault[0], "DOPPLER_FAULT_AT": str(fault[1])}
-    return subprocess.Popen([options.dopp, "train", "g.json", *SCENARIOS[scenario].split(), "-o", folder, *more],
+    return subprocess.Popen([options.dopp, *SCENARIOS[scenario].split(), "-o", folder, *more],
                             cwd=options.work, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
@@ -71,7 +73,7 @@ def go_on(options, name, scenario, fault=None):
     folder = options.work / name
     begun = any((folder / sub).exists() for sub in ("checkpoint.json", "online.json", "seed5/checkpoint.json",
                                                     "seed6/checkpoint.json", "real/checkpoint.json"))
-    words, code = ended(train(options, name, scenario, ["--resume"] if begun else [], fault))
+    words, code = ended(start(options, name, scenario, ["--resume"] if begun else [], fault))
     if code == 0:
         return True
     if fault and (code == -signal.SIGKILL or (code == 1 and "No space left" in words)):
@@ -79,27 +81,27 @@ def go_on(options, name, scenario, fault=None):
     raise Finding(f"{'--resume' if begun else 'a fresh run'} ends with {code}: {words.strip()}")
 
 
-def random_fault(rng):
-    return rng.choice(["before", "after", "full"]), rng.randint(1, MOST_CALLS)
+def random_fault(scenario, rng):
+    return rng.choice(["before", "after", "full"]), rng.randint(1, MOST_CALLS[scenario])
 
 
 def break_off(options, name, scenario, rng):
     """Returns in words what was done."""
     kind = rng.choice(["call", "call", "call", "signal", "two"])
     if kind == "call":
-        fault = random_fault(rng)
-        words, code = ended(train(options, name, scenario, fault=fault))
+        fault = random_fault(scenario, rng)
+        words, code = ended(start(options, name, scenario, fault=fault))
         if code not in (0, -signal.SIGKILL) and not (code == 1 and "No space left" in words):
             raise Finding(f"{fault}: ends with {code}: {words.strip()}")
         return f"{fault[0]} call {fault[1]}"
-    first = train(options, name, scenario)
+    first = start(options, name, scenario)
     time.sleep(rng.uniform(0.0, 0.4))
     if kind == "signal":
         number = rng.choice([signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
         first.send_signal(number)
         ended(first)
         return f"signal {number}"
-    second = train(options, name, scenario, ["--resume"])
+    second = start(options, name, scenario, [] if scenario == "reproduction" else ["--resume"])
     words, code = ended(second)
     own, own_code = ended(first)
     # The second one was kept out, found nothing to go on with yet, or came when the first had ended.
@@ -119,7 +121,7 @@ def play(options, number, references):
     done = [scenario, break_off(options, name, scenario, rng)]
     try:
         while rng.random() < 0.3:
-            fault = random_fault(rng)
+            fault = random_fault(scenario, rng)
             done.append(f"{fault[0]} call {fault[1]}")
             if go_on(options, name, scenario, fault):
                 break
@@ -148,7 +150,7 @@ def main():
                     "-o", "g.json"], cwd=options.work, check=True, stdout=subprocess.DEVNULL)
     references = {}
     for scenario in SCENARIOS:
-        words, code = ended(train(options, f"whole-{scenario}", scenario))
+        words, code = ended(start(options, f"whole-{scenario}", scenario))
         if code != 0:
             sys.exit(f"faults: {scenario} ends with {code}: {words}")
         references[scenario] = contents(options.work / f"whole-{scenario}")

@@ -1,7 +1,7 @@
 // Loaded before the C library (LD_PRELOAD) by tests/faults/run.py: breaks one of the calls by which
 // a process changes files. DOPPLER_FAULT says how: "before" and "after" kill the process on either
-// side of the call, "full" makes this and all later writes fail as on a full disk. DOPPLER_FAULT_AT
-// says which call, counted from 1 over all threads.
+// side of the call, "full" makes this and all later writes fail as on a full disk, which half of
+// this one still fits on. DOPPLER_FAULT_AT says which call, counted from 1 over all threads.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -43,21 +43,24 @@ Function* real(const char* name) {
   for (;;) ::pause();
 }
 
-// Calls `call`, or breaks it if it is its turn. `writes` tells whether a full disk matters to it.
-template <class Call>
-auto broken(bool writes, const Call& call) -> decltype(call()) {
+// Calls `call`, or breaks it if it is its turn. `on_full_disk` is what it does on a disk that
+// becomes full (true) or is so already.
+template <class Call, class OnFullDisk>
+auto broken(const Call& call, const OnFullDisk& on_full_disk) -> decltype(call()) {
   const Fault fault = wanted_fault();
   const long number = ++calls, at = wanted_call();
-  if (fault == Fault::kFull && writes && number >= at) {
-    errno = ENOSPC;
-    return -1;
-  }
+  if (fault == Fault::kFull && number >= at) return on_full_disk(number == at);
   if (fault == Fault::kBefore && number == at) die();
   const auto result = call();
   const int reason = errno;
   if (fault == Fault::kAfter && number == at) die();
   errno = reason;
   return result;
+}
+
+int no_space() {
+  errno = ENOSPC;
+  return -1;
 }
 
 bool is_file(int descriptor) {
@@ -72,21 +75,26 @@ extern "C" {
 ssize_t write(int descriptor, const void* data, size_t size) {
   static auto* const next = real<ssize_t(int, const void*, size_t)>("write");
   if (!is_file(descriptor)) return next(descriptor, data, size);
-  return broken(true, [&] { return next(descriptor, data, size); });
+  return broken([&] { return next(descriptor, data, size); },
+                [&](bool becomes) -> ssize_t {
+                  return becomes && size > 1 ? next(descriptor, data, size / 2) : no_space();
+                });
 }
 
 int rename(const char* from, const char* to) noexcept {
   static auto* const next = real<int(const char*, const char*)>("rename");
-  return broken(false, [&] { return next(from, to); });
+  const auto call = [&] { return next(from, to); };
+  return broken(call, [&](bool) { return call(); });
 }
 
 int fsync(int descriptor) {
   static auto* const next = real<int(int)>("fsync");
-  return broken(true, [&] { return next(descriptor); });
+  return broken([&] { return next(descriptor); }, [](bool) { return no_space(); });
 }
 
 int unlink(const char* path) noexcept {
   static auto* const next = real<int(const char*)>("unlink");
-  return broken(false, [&] { return next(path); });
+  const auto call = [&] { return next(path); };
+  return broken(call, [&](bool) { return call(); });
 }
 }
