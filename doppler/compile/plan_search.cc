@@ -100,7 +100,7 @@ class PlanSearch {
     if (!may_simulate(plan.cost().nodes)) {
       if (!best_) {
         tra::Lowered lowered = lower(computation_, plan.sharding(), kernels_);
-        best_.emplace(planner_.model().machine(), std::move(plan), std::move(lowered));
+        best_ = FoundPlan{planner_.model().machine(), std::move(plan), std::move(lowered)};
       }
       return std::nullopt;
     }
@@ -110,7 +110,7 @@ class PlanSearch {
     const double seconds = simulated(lowered);
     if (!best_ || !best_->simulated_seconds ||
         seconds < *best_->simulated_seconds * (1.0 - kLeastGain)) {
-      best_.emplace(planner_.model().machine(), std::move(plan), std::move(lowered), seconds);
+      best_ = FoundPlan{planner_.model().machine(), std::move(plan), std::move(lowered), seconds};
     }
     return seconds;
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ranges>
 #include <utility>
 
 #include "doppler/base/error.h"
@@ -122,8 +121,10 @@ std::vector<std::string> check_parts(const Parts& parts, const Computation& comp
   for (const auto& [name, count] : parts) {
     const auto found = sizes.find(name);
     if (found == sizes.end()) {
+      std::vector<std::string_view> known;
+      for (const auto& [dimension, size] : sizes) known.push_back(dimension);
       throw InputError(fmt::format("no dimension '{}' to split; the program has: {}", name,
-                                   fmt::join(std::views::keys(sizes), ", ")));
+                                   fmt::join(known, ", ")));
     }
     if (count < 1) throw InputError(fmt::format("dimension '{}' in {} parts", name, count));
     if (const std::int64_t size = found->second; count > size) {

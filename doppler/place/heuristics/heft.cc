@@ -118,7 +118,8 @@ class OptimisticCosts {
     }
     for (const auto& [list, node] : lists) {
       if (count == devices) break;
-      count = refine([&](DeviceId device) { return problem_.allowed(node, device) ? 1u : 0u; });
+      count = refine(
+          [this, of = node](DeviceId device) { return problem_.allowed(of, device) ? 1u : 0u; });
     }
     first_device_.resize(count);
     for (std::size_t d = devices; d-- > 0;) first_device_[class_of_[d]] = DeviceId::of(d);

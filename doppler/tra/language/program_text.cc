@@ -95,8 +95,9 @@ Program workload(const std::string& name, const std::map<std::string, std::int64
     if (candidate.name != name) continue;
     std::map<std::string, std::int64_t> sizes;
     for (const auto& [option, size] : options) {
-      const auto found = std::find_if(candidate.options.begin(), candidate.options.end(),
-                                      [&](const auto& entry) { return entry.first == option; });
+      const auto found =
+          std::find_if(candidate.options.begin(), candidate.options.end(),
+                       [&wanted = option](const auto& entry) { return entry.first == wanted; });
       if (found == candidate.options.end()) {
         ignored.push_back(option);
       } else {
