@@ -128,7 +128,7 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
   std::vector<double> sums, noise, calibration, unpaired;
   std::vector<std::uint64_t> tried;
   const auto read_candidate = [&] {
-    candidate.emplace();
+    candidate = Candidate();
     read_json_object(reader, "a candidate", [&](const std::string& key) {
       if (key == "source") return candidate->source = reader.string(), true;
       if (key == "former") return candidate->former = reader.boolean(), true;

@@ -1,8 +1,5 @@
 #include "doppler/train/session/checkpoint.h"
 
-#include <fmt/format.h>
-
-#include "doppler/base/error.h"
 #include "doppler/base/hash.h"
 #include "doppler/base/json_reader.h"
 #include "doppler/base/json_writer.h"
@@ -11,7 +8,7 @@ namespace doppler::train {
 namespace {
 
 constexpr std::string_view kCheckpointFormat = "doppler.checkpoint";
-constexpr std::uint64_t kCheckpointVersion = 1;
+constexpr std::uint64_t kCheckpointVersion = 2;
 
 // Packed, since one of them may be infinite.
 std::vector<double> levels_of(const DivergenceWatch::State& watch) {
@@ -47,30 +44,6 @@ void read_watch(JsonReader& reader, DivergenceWatch::State& watch) {
   });
 }
 
-std::uint64_t checksum(const TrainingState& state) {
-  Hasher hasher;
-  hasher.add(state.updates);
-  hasher.add_span(std::span<const float>(state.parameters));
-  hasher.add_span(std::span<const float>(state.optimiser.mean));
-  hasher.add_span(std::span<const float>(state.optimiser.square));
-  hasher.add(state.optimiser.steps);
-  const DivergenceWatch::State& watch = state.watch;
-  hasher.add_span(std::span<const double>(levels_of(watch)));
-  hasher.add(watch.batches);
-  hasher.add(watch.returns);
-  hasher.add_span(std::span<const float>(watch.parameters));
-  hasher.add_span(std::span<const float>(watch.optimiser.mean));
-  hasher.add_span(std::span<const float>(watch.optimiser.square));
-  hasher.add(watch.optimiser.steps);
-  hasher.add_span(std::span<const double>(state.best_times));
-  hasher.add_span(std::span<const MeanTime>(state.mean_times));
-  for (const policy::Episode& episode : state.best_episodes) {
-    hasher.add_span(std::span<const NodeId>(episode.order));
-    hasher.add_span(std::span<const DeviceId>(episode.device));
-  }
-  return hasher.value();
-}
-
 }  // namespace
 
 std::string write_checkpoint_json(const TrainingState& state) {
@@ -93,15 +66,14 @@ std::string write_checkpoint_json(const TrainingState& state) {
         .field("device", packed(episode.device))
         .end_object();
   }
-  json.end_array().field("checksum", hash_to_string(checksum(state)));
-  return json.end_object().take();
+  return json.end_array().checksum_field().end_object().take();
 }
 
 TrainingState read_checkpoint_json(const std::string& file, std::string_view text) {
   JsonReader reader(file, text);
   JsonFormatKeys format(kCheckpointFormat, kCheckpointVersion);
   TrainingState state;
-  std::string sum;
+  bool has_checksum = false;
   read_json_object(reader, "the checkpoint", [&](const std::string& key) {
     if (format.read(reader, key)) return true;
     if (key == "plan") return state.plan_hash = read_json_hash(reader), true;
@@ -129,15 +101,12 @@ TrainingState read_checkpoint_json(const std::string& file, std::string_view tex
       }
       return true;
     }
-    if (key == "checksum") return sum = reader.string(), true;
+    if (key == "checksum") return reader.read_checksum(), has_checksum = true;
     return false;
   });
   reader.finish();
   format.require(reader);
-  if (sum != hash_to_string(checksum(state)) ||
-      state.best_episodes.size() != state.best_times.size()) {
-    reader.fail_at(0, "the checkpoint is damaged: the checksum is another one");
-  }
+  if (!has_checksum) reader.fail_at(0, "the checkpoint has no checksum");
   return state;
 }
 
