@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
 #include <span>
 #include <utility>
 
@@ -103,9 +102,7 @@ void write_path(JsonWriter& json, const std::string& key, const std::string& pat
 std::string read_path_bytes(JsonReader& reader) {
   const auto bytes = from_base64(reader.string());
   if (!bytes) reader.fail("damaged bytes of a path");
-  std::string path(bytes->size(), '\0');
-  std::memcpy(path.data(), bytes->data(), bytes->size());
-  return path;
+  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
 }
 
 bool read_origin_key(JsonReader& reader, const std::string& key, PlacementOrigin& origin) {

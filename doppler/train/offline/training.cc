@@ -289,9 +289,14 @@ void Training::check_numbers(const TrainingState& state, bool has_good_state) co
     const MeanTime& mean = state.mean_times[i];
     sound = state.best_times[i] >= 0.0 && std::isfinite(mean.seconds) && mean.seconds >= 0.0 &&
             std::isfinite(mean.episodes) && mean.episodes >= 0.0;
-    if (!sound || !std::isfinite(state.best_times[i])) continue;
+    if (!sound) break;
+    const policy::Episode& best = state.best_episodes[i];
+    if (!std::isfinite(state.best_times[i])) {
+      sound = best.order.empty() && best.device.empty();
+      continue;
+    }
     try {
-      policy::check_episode(tasks_[i]->problem(), state.best_episodes[i]);
+      policy::check_episode(tasks_[i]->problem(), best);
     } catch (const Error& error) {
       throw InputError(fmt::format("the checkpoint is damaged: {}", error.what()));
     }

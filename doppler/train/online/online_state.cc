@@ -218,7 +218,8 @@ void OnlineLearner::restore(const std::string& file, std::string_view text) {
     reader.fail_at(0, "the state is of other settings: go on with those of before");
   }
   if (!start || *start != start_) reader.fail_at(0, "the state is of another start");
-  if (!incumbent || sums.size() != 3 || unpaired.size() > 1 || policy.has_value() != !!policy_) {
+  if (!incumbent || sums.size() != 3 || unpaired.size() > 1 ||
+      (!unpaired.empty() && unpaired.front() <= 0.0) || policy.has_value() != !!policy_) {
     reader.fail_at(0, "the state is damaged");
   }
   if (candidate && candidate->former && promotions.empty()) {

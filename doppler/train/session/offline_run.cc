@@ -92,14 +92,16 @@ void RunFolder::read_metrics() {
   std::error_code error;
   if (!fs::exists(metrics_of(path_), error)) return;
   const std::string text = read_file(metrics_of(path_));
-  std::size_t begin = text.find('\n');
-  while (begin != std::string::npos && begin + 1 < text.size()) {
-    const std::size_t end = text.find('\n', begin + 1);
-    std::string line = text.substr(begin + 1, end == std::string::npos ? end : end - begin);
+  std::size_t begin = text.find('\n') + 1;
+  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+    std::string line = text.substr(begin, end + 1 - begin);
     std::uint64_t update = 0;
-    std::from_chars(line.data(), line.data() + line.size(), update);
-    metrics_.push_back({update, std::move(line)});
-    begin = end;
+    const auto parsed = std::from_chars(line.data(), line.data() + line.size(), update);
+    // Lines that no training has written are left out, and so is one that was cut off.
+    const bool rises = metrics_.empty() || update > metrics_.back().update;
+    if (parsed.ec == std::errc() && *parsed.ptr == ',' && rises) {
+      metrics_.push_back({update, std::move(line)});
+    }
   }
 }
 

@@ -256,6 +256,7 @@ TEST(Training, RefusesForgedStates) {
        }},
       {"time", [](auto& s) { s.best_times[0] = -1.0; }},
       {"no time", [](auto& s) { s.best_times[0] = kNan; }},
+      {"best without time", [](auto& s) { s.best_times[0] = cost::kInfinity; }},
       {"mean", [](auto& s) { s.mean_times[0].seconds = kNan; }},
       {"parameter", [](auto& s) { s.parameters[0] = 1e10f; }},
       {"no parameter", [](auto& s) { s.parameters[0] = std::nanf(""); }},

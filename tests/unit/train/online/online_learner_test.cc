@@ -302,6 +302,7 @@ TEST(OnlineLearner, RefusesForgedStates) {
            {"explored", "61"},
            {"noise", "\"AAAAAAAA8H8AAAAAAADwfwAAAAAAAPB/\""},
            {"sums", "\"\""},
+           {"unpaired", "\"AAAAAAAAAAA=\""},  // a run that took 0
            {"calibration", "\"AAAAAAAA8D8=\""},
            {"calibration", "\"\""},
            {"optimiser_steps", "\"\""}}) {
