@@ -81,8 +81,8 @@ TOPOLOGY = {"format": "doppler.topology", "version": 1, "name": "t",
 CONSTRAINTS = {"format": "doppler.constraints", "version": 1,
                "pin": [{"nodes": "a*", "devices": "d[0-1]"}], "forbid": [{"nodes": "?", "devices": "d1"}],
                "colocate": ["x*", ["a", "b"]], "memory": {"d0": 100}}
-PLACEMENT = {"format": "doppler.placement", "version": 1, "assignment": {"a": "d0", "b": "d1"},
-             "priority": {"a": 1, "b": 0}, "dimensions": {"n": 3}, "constraints": {
+PLACEMENT = {"format": "doppler.placement", "version": 1, "assignment": {"a": "d0", "b": "d1", "c": "d0"},
+             "priority": {"a": 1, "b": 0, "c": 0.5}, "dimensions": {"n": 3}, "constraints": {
                  "pin": [{"nodes": "a", "devices": "d0"}], "colocate": [["a", "b"]], "memory": {"d*": 7}}}
 
 
@@ -179,6 +179,38 @@ Pooling pool 1 1 d e 4=1 6="64,1w,1h"
 InnerProduct fc 1 1 e f 0=2 1=1 2=16 -23330=4,1,2,1,1
 """
 
+PROGRAM = """dim n = 4, m = n / 2, t = 3  # sizes
+input x[n, m]
+sparse a<i: 2, j: 2>[m] = (0, 1) (1, 0)
+param w{m}[m, t]
+fn f(v, d)
+  e = exp(v - max(v, d))
+  return e / sum(e, d)
+end
+y = f(einsum(x, w2 -> [n, t]), t) * 2 - 1
+repeat 3 as k
+  z{k} = relu(y[n, u]) * -1e-3
+end
+loss = mean(square(y)) + sum(aggregate(a, i, j))
+output z0, y
+"""
+SPECS = ["4xP100", "2n8xA100", "2xA100-40GB+2xT4", "uniform:4", "cpu:2"]
+METRICS = """update,episodes,stage,task,rate,mean,best,best_so_far,misfits,gradient,log_sel,log_plc,rolled_back,seconds
+1,2,imitation,0,0.004,inf,inf,inf,0,1.5,-1.2,-0.7,0,0.001
+2,4,sim,0,0.004,3.5,3.5,3.5,0,1.1,-1.2,-0.7,0,0.002
+4,8,sim,0,0.002,3.5,3,3,1,0.9,-1.1,-0.6,1,0.004
+"""
+RUNS = """run,exploratory,time,promotions
+0,0,3.5,0
+1,1,3.25,0
+3,0,3.25,1
+"""
+RESULTS = """a,1,1e-300,-5,
+b,1,0.30000000000000004,,0.25 2
+"""
+CONFIGURATION = {"format": "doppler.training", "version": 1, "graphs": ["g.json"], "devices": "uniform:2", "list": "",
+                 "episodes": 64, "model": "dual", "without": []}
+
 
 def archives():
     tar = io.BytesIO()
@@ -195,9 +227,12 @@ SEEDS = {
     "dot": ["digraph g { node [op=x]; a [time=1, bytes=8]; b [cost=2]; a -> {b c} [bytes=4]; subgraph s { c } }"],
     "msr": [MSR], "pipedream": [PIPEDREAM], "chakra": [CHAKRA, CHAKRA_STREAM, CHAKRA_PROTOBUF],
     "pytorch_et": [PYTORCH], "kineto": [KINETO, KINETO["traceEvents"]], "wfformat": [WFFORMAT, WFFORMAT_OLD],
-    "dagbench": [DAGBENCH, NETWORKX, DAGBENCH["task_graph"]], "topology": [TOPOLOGY], "constraints": [CONSTRAINTS], "placement": [PLACEMENT],
-    "archive": archives(), "onnx": onnx_models(), "hlo": [HLO], "ncnn": [NCNN],
+    "dagbench": [DAGBENCH, NETWORKX, DAGBENCH["task_graph"]], "onnx": onnx_models(), "hlo": [HLO], "ncnn": [NCNN],
+    "archive": archives(), "program": [PROGRAM], "topology": [TOPOLOGY], "spec": SPECS, "constraints": [CONSTRAINTS],
+    "placement": [PLACEMENT], "problem_list": ["# graphs\na.json 4xP100\nb.onnx cpu:2 free\n"],
+    "run_folder": [METRICS, RUNS, CONFIGURATION], "results_table": [RESULTS],
 }
+# What is unlike every graph format is recognised as none, soon.
 SEEDS["recognise"] = [seed for name in SEEDS for seed in SEEDS[name]]
 
 
