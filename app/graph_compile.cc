@@ -30,6 +30,7 @@ struct CompileOptions {
   bool train = false;
   std::optional<tra::Optimizer> optimizer;  // of training, as the rate
   std::optional<double> rate;
+  cost::Precision precision;  // in which the planned graph will be deployed
   bool explain = false;
 };
 
@@ -115,6 +116,7 @@ compile::FoundPlan planned(const tra::Program& program, const std::string& sourc
   if (!options.parts.empty()) settings.parts = options.parts;
   if (options.optimizer) settings.optimizer = *options.optimizer;
   if (options.rate) settings.rate = *options.rate;
+  settings.precision = options.precision;
   try {
     return api::compile(program, topology, settings);
   } catch (const InputError& error) {
@@ -219,6 +221,7 @@ void add_compile_options(CLI::App& app, CompileOptions& options, const char* gro
   add_number<double>(app, "--rate", options.rate, 0.0, 1e6,
                      "Learning rate of --train (default 0.01)", "X")
       .group(group);
+  add_precision(app, options.precision).group(group);
   add_flag(app, "--explain", options.explain, "Print the plan: parts, movement and predictions")
       .group(group);
 }

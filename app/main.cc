@@ -28,9 +28,9 @@ std::string advice(doppler::Hint hint) {
     case doppler::Hint::kNameFormat:
       return "; --format names one where it is (--from in graph convert)";
     case doppler::Hint::kGivenOrRooflineCosts:
-      return ": use --costs given or --costs roofline";
+      return ": use --costs given or --costs predicted";
     case doppler::Hint::kMeasuredOrRooflineCosts:
-      return ": use measured ones, or --costs roofline";
+      return ": use measured ones, or --costs predicted";
     case doppler::Hint::kMeasureCosts:
       return "; measure again with dopp run --profile";
     case doppler::Hint::kResumeTraining:

@@ -40,6 +40,8 @@ const std::map<std::string, exec::EngineClock> kClocks = {{"wall", exec::EngineC
 void read_costs(const std::string& text, api::ProblemSource& problem) {
   if (text == "given") {
     problem.options.costs = cost::CostSource::kGiven;
+  } else if (text == "predicted") {
+    problem.options.costs = cost::CostSource::kPredicted;
   } else if (text == "roofline") {
     problem.options.costs = cost::CostSource::kRoofline;
   } else if (text.empty()) {
@@ -136,6 +138,23 @@ void add_constraints(CLI::App& app, api::ProblemSource& problem) {
       .group(kConstraintsGroup);
 }
 
+Option add_precision(CLI::App& app, cost::Precision& precision) {
+  return add_text(
+      app, "--precision",
+      [&precision](const std::string& name) {
+        precision = find_element_type(name);
+        if (!precision || *precision == ElementType::kBool) {
+          throw ParameterError(fmt::format(
+              "--precision: no type of numbers is called '{}'; one of f64, f32, tf32, f16, bf16, "
+              "fp8, i8",
+              name));
+        }
+      },
+      "Deploy the model in this type: changes predicted times and bytes, not values (default: the "
+      "types in its file)",
+      "TYPE");
+}
+
 void add_machine(CLI::App& app, api::ProblemSource& problem) {
   add_load(app, problem.load);
   add_text(app, "--devices", problem.devices, kMachineHelp)
@@ -144,9 +163,10 @@ void add_machine(CLI::App& app, api::ProblemSource& problem) {
       .required();
   add_text(
       app, "--costs", [&problem](const std::string& text) { read_costs(text, problem); },
-      "Source of times: one of the two, or a file of `run --profile` (default: given for "
-      "uniform:N, else all)",
-      "given|roofline|FILE");
+      "Source of times: one of the three, or a file of `run --profile` (default: given for "
+      "uniform:N, else given where the graph has them and predicted)",
+      "given|predicted|roofline|FILE");
+  add_precision(app, problem.options.precision);
   add_choice<cost::LinkMode>(
       app, "--links", kLinkModes, [&problem](cost::LinkMode mode) { problem.options.links = mode; },
       "Do transfers share channels? (default: not for uniform:N)", "free|channel");

@@ -34,8 +34,10 @@ void add_threads(CLI::App& app, int& threads);
 void add_load(CLI::App& app, formats::LoadOptions& load, const std::string& format = "--format");
 // Adds --pin, --forbid, --colocate, --memory and --constraints.
 void add_constraints(CLI::App& app, api::ProblemSource& problem);
+// Adds --precision.
+Option add_precision(CLI::App& app, cost::Precision& precision);
 // Adds all that makes a problem of a graph: how it is read, --devices, which is required, --costs,
-// --links and constraints.
+// --precision, --links and constraints.
 void add_machine(CLI::App& app, api::ProblemSource& problem);
 // Adds the same for commands that read a placement, which names devices where --devices does not.
 void add_known_machine(CLI::App& app, api::ProblemSource& problem);

@@ -162,10 +162,13 @@ std::shared_ptr<const cost::Problem> generated(const std::string& graph, const S
                                                const tra::Parts& parts,
                                                const std::string& devices) {
   const auto topology = topology_of(devices);
-  compile::FoundPlan found = compile::given_plan(
-      computation_of(graph, sizes), tra::machine_of(*topology), parts, kernel::default_kernels());
+  // The costs of all published comparisons so far.
+  const cost::ProblemOptions options{.costs = cost::CostSource::kRoofline};
+  compile::FoundPlan found =
+      compile::given_plan(computation_of(graph, sizes), tra::machine_of(*topology, options), parts,
+                          kernel::default_kernels());
   return std::make_shared<const cost::Problem>(
-      std::make_shared<const graph::Graph>(std::move(found.lowered.graph)), topology);
+      std::make_shared<const graph::Graph>(std::move(found.lowered.graph)), topology, options);
 }
 
 std::string file_of(const std::string& folder, std::string graph) {

@@ -18,7 +18,7 @@ LAYERS = {
     "graph": ["kernel"],
     "device": ["base"],
     "cost": ["graph", "device"],
-    "tra": ["graph", "device"],
+    "tra": ["cost"],
     "formats": ["graph", "device"],
     "schedule": ["cost"],
     "sim": ["schedule"],

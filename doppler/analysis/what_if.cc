@@ -173,7 +173,9 @@ class WhatIf {
     cost::ProblemOptions options = settings_.problem;
     options.costs = problem_->costs();
     options.measured = std::shared_ptr<const cost::MeasuredCosts>(problem_, problem_->measured());
+    options.precision = problem_->precision();
     options.links = problem_->links();
+    options.link_figures = problem_->link_figures();
     if (change.memory_share) {
       bool limited = false;
       options.constraints.memory.clear();  // they are in the capacities

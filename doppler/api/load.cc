@@ -119,9 +119,10 @@ compile::FoundPlan compile(const tra::Program& program,
                                            ? tra::training(program, options.optimizer, options.rate)
                                            : tra::forward(program);
   const kernel::Registry& kernels = kernel::default_kernels();
-  return options.parts
-             ? compile::given_plan(computation, tra::machine_of(*topology), *options.parts, kernels)
-             : compile::find_plan(computation, topology, kernels);
+  const cost::ProblemOptions costs{.costs = options.costs, .precision = options.precision};
+  return options.parts ? compile::given_plan(computation, tra::machine_of(*topology, costs),
+                                             *options.parts, kernels)
+                       : compile::find_plan(computation, topology, kernels, costs);
 }
 
 }  // namespace doppler::api

@@ -73,6 +73,9 @@ struct CompileOptions {
   bool train = false;  // adds gradients and updates of the parameters
   tra::Optimizer optimizer = tra::Optimizer::kSgd;
   double rate = tra::kDefaultRate;  // of learning
+  // By which costs plans are compared: predicted ones unless these are CostSource::kRoofline.
+  cost::CostSource costs = cost::CostSource::kAutomatic;
+  cost::Precision precision = std::nullopt;
 };
 
 // Returns a tensor program, parsed (tra/language/program_text.h) or built (tra/operations.h), as a

@@ -124,6 +124,11 @@ ProblemSource PlacementSource::complete(const std::string& path,
                              fmt::format("{}: was made with measured costs", path));
     }
   }
+  const auto costs = source.options.costs;
+  if (!source.options.precision && source.costs.empty() && costs != cost::CostSource::kGiven &&
+      costs != cost::CostSource::kRoofline) {
+    source.options.precision = origin.precision;
+  }
   load_as_placed(path, origin, source);
   if (constraints_ == FileConstraints::kHold) constrain_as_placed(path, origin, source, warnings);
   if (source.devices.empty()) {
@@ -144,6 +149,7 @@ SourcedPlacement PlacementSource::read(const std::string& path,
                 source.devices,
                 source.options.links ? static_cast<int>(*source.options.links) : -1,
                 static_cast<int>(source.options.costs),
+                source.options.precision ? static_cast<int>(*source.options.precision) : -1,
                 constrained ? path : std::string()};
   LoadedProblem& loaded = problems_[key];
   // What the graph's reader has to say was said when it was placed.

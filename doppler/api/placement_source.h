@@ -85,7 +85,7 @@ class PlacementSource {
   // The graph, its format and open dimensions, devices, links and costs; and the placement's name
   // where its own constraints hold.
   using Key = std::tuple<std::string, std::string, std::map<std::string, std::int64_t>, std::string,
-                         int, int, std::string>;
+                         int, int, int, std::string>;
 
   // Returns the caller's problem, completed by what the file says.
   ProblemSource complete(const std::string& path, const schedule::PlacementOrigin& origin,

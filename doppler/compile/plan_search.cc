@@ -29,11 +29,13 @@ constexpr double kLeastGain = 1e-3;
 class PlanSearch {
  public:
   PlanSearch(const tra::Computation& computation, std::shared_ptr<const device::Topology> topology,
-             const kernel::Registry& kernels)
+             const kernel::Registry& kernels, const cost::ProblemOptions& options)
       : computation_(computation),
         topology_(std::move(topology)),
         kernels_(kernels),
-        planner_(computation.relations(), tra::machine_of(*topology_), computation.updates()),
+        options_(options),
+        planner_(computation.relations(), tra::machine_of(*topology_, options),
+                 computation.updates()),
         placer_(place::make_enumerative()),
         simulates_(has_costs()) {
     for (const std::int64_t prime : tra::prime_factors(planner_.model().machine().devices)) {
@@ -122,7 +124,10 @@ class PlanSearch {
     try {
       const cost::Problem problem(
           graph, topology_,
-          {.costs = cost::CostSource::kRoofline, .links = cost::LinkMode::kChannel});
+          {.costs = options_.costs == cost::CostSource::kRoofline ? cost::CostSource::kRoofline
+                                                                  : cost::CostSource::kPredicted,
+           .precision = options_.precision,
+           .links = cost::LinkMode::kChannel});
       seconds =
           sim::Simulator(problem).makespan(placer_->place(problem, {}).placement, cost::kInfinity);
     } catch (const InfeasibleError&) {  // too little memory
@@ -287,6 +292,7 @@ class PlanSearch {
   const tra::Computation& computation_;
   std::shared_ptr<const device::Topology> topology_;
   const kernel::Registry& kernels_;
+  cost::ProblemOptions options_;
   tra::Planner planner_;
   std::unique_ptr<place::Placer> placer_;
   bool simulates_;
@@ -303,8 +309,8 @@ class PlanSearch {
 
 FoundPlan find_plan(const tra::Computation& computation,
                     std::shared_ptr<const device::Topology> topology,
-                    const kernel::Registry& kernels) {
-  return PlanSearch(computation, std::move(topology), kernels).run();
+                    const kernel::Registry& kernels, const cost::ProblemOptions& options) {
+  return PlanSearch(computation, std::move(topology), kernels, options).run();
 }
 
 FoundPlan given_plan(const tra::Computation& computation, const tra::Machine& machine,

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "doppler/cost/problem.h"
 #include "doppler/device/topology.h"
 #include "doppler/kernel/registry.h"
 #include "doppler/tra/computation.h"
@@ -29,11 +30,12 @@ struct FoundPlan {
   std::vector<std::string> notes = {};  // a line for each thing that a given plan asks for in vain
 };
 
-// Returns the fastest plan found. Large computations are planned by prediction alone.
-// Deterministic.
+// Returns the fastest plan found. Large computations are planned by prediction alone. Of `options`,
+// the costs and the precision count: kAutomatic means kPredicted, since tensor programs have no
+// times. Deterministic.
 FoundPlan find_plan(const tra::Computation& computation,
                     std::shared_ptr<const device::Topology> topology,
-                    const kernel::Registry& kernels);
+                    const kernel::Registry& kernels, const cost::ProblemOptions& options = {});
 
 // Returns the plan that the caller asks for, by names of dimensions. Throws InputError for a
 // dimension that the computation does not have, and for a plan of too many kernels.

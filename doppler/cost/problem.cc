@@ -14,6 +14,7 @@
 #include "doppler/cost/conflict.h"
 #include "doppler/cost/cost_model.h"
 #include "doppler/cost/measured_costs.h"
+#include "doppler/cost/predicted.h"
 
 namespace doppler::cost {
 
@@ -48,6 +49,7 @@ Problem::Problem(std::shared_ptr<const graph::Graph> graph,
     : graph_(std::move(graph)),
       topology_(std::move(topology)),
       costs_(options.costs),
+      precision_(options.precision),
       measured_(std::move(options.measured)) {
   DOPPLER_CHECK(graph_ && topology_);
   if (costs_ == CostSource::kMeasured) {
@@ -57,8 +59,19 @@ Problem::Problem(std::shared_ptr<const graph::Graph> graph,
   if (measured_) check_measured(*measured_, *graph_, *topology_);
   links_ = options.links.value_or(topology_->given_costs_by_default() ? LinkMode::kFree
                                                                       : LinkMode::kChannel);
+  link_figures_ = options.link_figures.value_or(
+      costs_ == CostSource::kRoofline ? LinkFigures::kDataSheet : LinkFigures::kAchieved);
   if (costs_ == CostSource::kAutomatic && topology_->given_costs_by_default()) {
     costs_ = CostSource::kGiven;
+  }
+  if (precision_ &&
+      (measured_ || costs_ == CostSource::kGiven || costs_ == CostSource::kRoofline)) {
+    throw ParameterError(
+        fmt::format("a precision ({}) changes predicted costs, and these costs are {}",
+                    element_type_name(*precision_),
+                    measured_                      ? "measured"
+                    : costs_ == CostSource::kGiven ? "given"
+                                                   : "a roofline in f32"));
   }
   if (graph_->node_count() == 0) throw InputError("the graph has no nodes");
   build_compute();
@@ -75,6 +88,8 @@ void Problem::build_compute() {
   const GivenByKind by_kind;
   const GivenSingle single;
   const Roofline roofline;
+  const Predicted predicted(*graph_, precision_);
+  const bool derived_only = costs_ == CostSource::kRoofline || costs_ == CostSource::kPredicted;
   struct Source {
     const CostModel* model;
     bool given;
@@ -82,9 +97,13 @@ void Problem::build_compute() {
   std::vector<Source> sources;
   std::optional<Measured> measured;
   if (measured_) sources.push_back({&measured.emplace(*measured_, node_count()), false});
-  if (costs_ != CostSource::kRoofline) sources.push_back({&by_kind, true});
-  if (costs_ != CostSource::kGiven) sources.push_back({&roofline, false});
-  if (costs_ != CostSource::kRoofline) sources.push_back({&single, true});
+  if (!derived_only) sources.push_back({&by_kind, true});
+  if (costs_ == CostSource::kRoofline) {
+    sources.push_back({&roofline, false});
+  } else if (costs_ != CostSource::kGiven) {
+    sources.push_back({&predicted, false});
+  }
+  if (!derived_only) sources.push_back({&single, true});
 
   const auto kinds = topology_->kinds();
   columns_ = kinds.size();
@@ -97,6 +116,10 @@ void Problem::build_compute() {
       for (const Source& source : sources) {
         const auto time = source.model->node_time(*graph_, node, kinds[k]);
         if (!time) continue;
+        if (!(*time < kInfinity)) {
+          throw InputError(fmt::format("the time of node '{}' on {} is too large to compute with",
+                                       graph_->node_name(node), kinds[k].name));
+        }
         compute_[v * columns_ + k] = *time;
         (source.given ? compute_given_ : compute_derived_) = true;
         known = true;
@@ -108,9 +131,9 @@ void Problem::build_compute() {
     if (!known) {
       throw InputError(fmt::format("node '{}' has no {} that gives its cost on {}",
                                    graph_->node_name(node),
-                                   costs_ == CostSource::kGiven      ? "time"
-                                   : costs_ == CostSource::kRoofline ? "flops or bytes"
-                                                                     : "time, flops or bytes",
+                                   costs_ == CostSource::kGiven ? "time"
+                                   : derived_only               ? "flops or bytes"
+                                                                : "time, flops or bytes",
                                    topology_->name()));
     }
   }
@@ -155,8 +178,11 @@ void Problem::build_links() {
         bool known = !route.empty();
         for (const ChannelId id : route) {
           const device::Channel& channel = channel_of(id);
-          latency += channel.latency_seconds;
-          if (channel.bandwidth) {
+          const bool achieved = channel.achieved && link_figures_ == LinkFigures::kAchieved;
+          latency += achieved ? channel.achieved->latency_seconds : channel.latency_seconds;
+          if (achieved) {
+            bandwidth = std::min(bandwidth, channel.achieved->bandwidth);
+          } else if (channel.bandwidth) {
             bandwidth = std::min(bandwidth, *channel.bandwidth);
           } else {
             known = false;
@@ -202,12 +228,13 @@ void Problem::build_transfers() {
   const std::size_t tensors = tensor_count();
   bool links_have_bandwidth = true;
   for (const Link& l : link_classes_) links_have_bandwidth &= l.bandwidth > 0.0;
+  const bool derived_only = costs_ == CostSource::kRoofline || costs_ == CostSource::kPredicted;
   by_bytes_.assign(tensors, 0);
   tensor_amount_.assign(tensors, 0.0);
   bool given = false, derived = false;
   for (std::size_t t = 0; t < tensors; ++t) {
     const TensorId tensor = TensorId::of(t);
-    const auto bytes = graph_->bytes(tensor);
+    const auto bytes = tensor_bytes(*graph_, tensor, precision_);
     const auto time = graph_->transfer_time(tensor);
     const std::size_t consumers = graph_->consumers(tensor).size();
     bool any_given = time.has_value();
@@ -219,7 +246,7 @@ void Problem::build_transfers() {
     }
     const bool bytes_usable = bytes && links_have_bandwidth && costs_ != CostSource::kGiven;
     const bool given_usable =
-        costs_ != CostSource::kRoofline && any_given && (time.has_value() || all_consumers_given);
+        !derived_only && any_given && (time.has_value() || all_consumers_given);
     const bool moves =
         device_count() > 1 &&
         ((consumers > 0 && (graph_->producer(tensor).valid() || !graph_->home(tensor).empty())) ||
@@ -240,9 +267,9 @@ void Problem::build_transfers() {
     } else if (moves) {
       throw InputError(fmt::format("tensor '{}' has no {} that gives its transfer time on {}",
                                    graph_->tensor_name(tensor),
-                                   costs_ == CostSource::kGiven      ? "transfer time"
-                                   : costs_ == CostSource::kRoofline ? "bytes"
-                                                                     : "bytes or transfer time",
+                                   costs_ == CostSource::kGiven ? "transfer time"
+                                   : derived_only               ? "bytes"
+                                                                : "bytes or transfer time",
                                    topology_->name()));
     }
     all_given_ &= by_bytes_[t] == 0;
@@ -328,7 +355,7 @@ void Problem::build_memory(const graph::Constraints& extra) {
   bytes_.resize(tensor_count());
   double total = 0.0;
   for (std::size_t t = 0; t < bytes_.size(); ++t) {
-    bytes_[t] = graph_->bytes(TensorId::of(t)).value_or(0.0);
+    bytes_[t] = tensor_bytes(*graph_, TensorId::of(t), precision_).value_or(0.0);
     total += bytes_[t];
   }
   for (const device::Device& device : topology_->devices()) {
@@ -466,7 +493,9 @@ void Problem::compute_hash() {
   hasher.add(links_);
   hasher.add_span<double>(compute_);
   for (const Edge& edge : edges_) hasher.add(edge.amount);
-  if (measured_ || corrected_) {  // else the topology's hash covers them
+  if (precision_) hasher.add(*precision_);
+  if (link_figures_ == LinkFigures::kAchieved || measured_ ||
+      corrected_) {  // else the topology's hash covers them
     for (const Link& link : link_classes_) {
       hasher.add(link.latency_seconds);
       hasher.add(link.bandwidth);

@@ -18,6 +18,7 @@
 #include "doppler/base/csr.h"
 #include "doppler/base/id.h"
 #include "doppler/cost/cost_model.h"
+#include "doppler/cost/kernel_runs.h"
 #include "doppler/device/topology.h"
 #include "doppler/graph/graph.h"
 
@@ -35,10 +36,17 @@ enum class LinkMode : std::uint8_t {
 // The sources from which times of nodes and transfers are taken.
 enum class CostSource : std::uint8_t {
   kAutomatic,  // on `uniform:N` as kGiven; else the first that is known of: the time given for the
-               // kind of device or its class, the roofline, the single given time
+               // kind of device or its class, the predicted time, the single given time
   kGiven,      // only times given in the graph
-  kRoofline,   // only predictions from flops and bytes
+  kPredicted,  // only predictions, by what a node computes in which type (predicted.h)
+  kRoofline,   // only predictions from flops and bytes, with the peaks of data sheets in f32
   kMeasured,   // measured times, and kAutomatic where there is none
+};
+
+// The figures of channels that count.
+enum class LinkFigures : std::uint8_t {
+  kAchieved,   // what applications get, where a channel says so (device::AchievedLink)
+  kDataSheet,  // line rates, and latencies of the links alone
 };
 
 // The choices that make a problem from a graph and a topology.
@@ -47,8 +55,13 @@ struct ProblemOptions {
   // Measured costs of this graph. They come before every other source; `costs` then says where the
   // times come from that they lack.
   std::shared_ptr<const MeasuredCosts> measured = nullptr;
+  // The type in which the model is deployed. It changes predicted times and the bytes of tensors,
+  // not what is computed.
+  Precision precision = std::nullopt;
   std::optional<LinkMode> links = std::nullopt;  // absent: free for `uniform`, else channel
-  graph::Constraints constraints = {};           // added to those of the graph
+  // Absent: kDataSheet where costs are kRoofline, else kAchieved.
+  std::optional<LinkFigures> link_figures = std::nullopt;
+  graph::Constraints constraints = {};  // added to those of the graph
 };
 
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -66,7 +79,8 @@ class Problem {
 
   // Throws InputError if the graph is empty, a cost is missing, a device name is unknown, times in
   // a unit of the graph's own would mix with seconds, or measured costs are those of another graph;
-  // ParameterError if kMeasured comes without measured costs; InfeasibleError if constraints leave
+  // ParameterError if kMeasured comes without measured costs, or a precision with costs that it
+  // cannot change; InfeasibleError if constraints leave
   // no device for a node. REQUIRES: neither pointer is null.
   Problem(std::shared_ptr<const graph::Graph> graph,
           std::shared_ptr<const device::Topology> topology, ProblemOptions options = {});
@@ -81,7 +95,9 @@ class Problem {
   std::shared_ptr<const graph::Graph> shared_graph() const { return graph_; }
   std::shared_ptr<const device::Topology> shared_topology() const { return topology_; }
   LinkMode links() const { return links_; }
+  LinkFigures link_figures() const { return link_figures_; }
   CostSource costs() const { return measured_ ? CostSource::kMeasured : costs_; }
+  Precision precision() const { return precision_; }
   const MeasuredCosts* measured() const { return measured_.get(); }  // null: none
   // Returns the graph's time unit if all times are given, else "s".
   const std::string& time_unit() const { return time_unit_; }
@@ -215,7 +231,9 @@ class Problem {
   std::shared_ptr<const graph::Graph> graph_;
   std::shared_ptr<const device::Topology> topology_;
   LinkMode links_;
+  LinkFigures link_figures_ = LinkFigures::kAchieved;
   CostSource costs_;  // the source of costs that are not measured
+  Precision precision_;
   std::shared_ptr<const MeasuredCosts> measured_;
   bool corrected_ = false;
   std::string time_unit_;

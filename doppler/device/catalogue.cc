@@ -669,12 +669,32 @@ Hardware catalogue_hardware(const CatalogueEntry& entry) {
   return hardware;
 }
 
+// TPUs have few large cores, which are fed from memory on the chip by programs that know the
+// shapes: there are no waves of thread blocks, no latency of a block, and no limit of a core but
+// memory.
+constexpr KernelFigures kSystolicKernels = [] {
+  constexpr double kUnlimited = 1e9;  // bytes a clock
+  KernelFigures kernels;
+  kernels.product.whole_wave_share = 0.0;
+  kernels.product.least_wave = 0.0;
+  kernels.product.fill_seconds = 0.0;
+  kernels.product.depth_seconds = 0.0;
+  kernels.product.heat_share = 0.0;
+  kernels.product.tile_bytes_per_clock = kernels.product.sum_bytes_per_clock = kUnlimited;
+  for (StreamFigures* figures : {&kernels.elementwise, &kernels.activation, &kernels.strided,
+                                 &kernels.norm, &kernels.gather, &kernels.reduction}) {
+    figures->bytes_per_clock = kUnlimited;
+  }
+  return kernels;
+}();
+
 DeviceKind catalogue_kind(const CatalogueEntry& entry) {
   DeviceKind kind{.name = kind_name(entry), .device_class = entry.device_class};
   kind.peak_flops = entry.peak_flops;
   kind.memory_bandwidth = entry.memory_bandwidth;
   set_roofline_figures(kind);
   if (entry.device_class == DeviceClass::kAccelerator) kind.hardware = catalogue_hardware(entry);
+  if (entry.maker == "Google") kind.hardware->kernels = kSystolicKernels;
   return kind;
 }
 

@@ -75,4 +75,45 @@ struct KernelFigures {
   friend bool operator==(const KernelFigures&, const KernelFigures&) = default;
 };
 
+// The values that a figure may have.
+enum class FigureSign { kNotNegative, kPositive };
+
+// Calls `visit(part, name, figure, sign)` for each figure, by the names of members; `part` is empty
+// for those of KernelFigures itself.
+template <class Figures, class Visit>
+void visit_figures(Figures& kernels, const Visit& visit) {
+  using enum FigureSign;
+  auto& product = kernels.product;
+  visit("product", "floor_seconds", product.floor_seconds, kNotNegative);
+  visit("product", "peak_share", product.peak_share, kPositive);
+  visit("product", "whole_wave_share", product.whole_wave_share, kNotNegative);
+  visit("product", "least_wave", product.least_wave, kNotNegative);
+  visit("product", "fill_seconds", product.fill_seconds, kNotNegative);
+  visit("product", "depth_seconds", product.depth_seconds, kNotNegative);
+  visit("product", "second_kernel_seconds", product.second_kernel_seconds, kNotNegative);
+  visit("product", "choice_exponent", product.choice_exponent, kNotNegative);
+  visit("product", "blend_exponent", product.blend_exponent, kPositive);
+  visit("product", "heat_share", product.heat_share, kNotNegative);
+  visit("product", "heat_seconds", product.heat_seconds, kPositive);
+  visit("product", "memory_share", product.memory_share, kPositive);
+  visit("product", "tile_bytes_per_clock", product.tile_bytes_per_clock, kPositive);
+  visit("product", "sum_bytes_per_clock", product.sum_bytes_per_clock, kPositive);
+  const auto stream = [&](const char* part, auto& figures) {
+    visit(part, "floor_seconds", figures.floor_seconds, kNotNegative);
+    visit(part, "bytes_per_clock", figures.bytes_per_clock, kPositive);
+    visit(part, "read_passes", figures.read_passes, kNotNegative);
+  };
+  stream("elementwise", kernels.elementwise);
+  stream("activation", kernels.activation);
+  stream("strided", kernels.strided);
+  stream("norm", kernels.norm);
+  stream("gather", kernels.gather);
+  stream("reduction", kernels.reduction);
+  visit("", "memory_share", kernels.memory_share, kPositive);
+  visit("", "blend_exponent", kernels.blend_exponent, kPositive);
+  visit("", "cached_share", kernels.cached_share, kNotNegative);
+  visit("", "uncached_share", kernels.uncached_share, kPositive);
+  visit("", "launch_seconds", kernels.launch_seconds, kNotNegative);
+}
+
 }  // namespace doppler::device

@@ -73,6 +73,16 @@ void check_hardware(const Hardware& hardware, const std::string& owner) {
   require(hardware.multiprocessors >= 1, owner + ": hardware needs multiprocessors");
   require(positive(hardware.clock_hz), owner + ": clock_hz must be positive");
   require(positive(hardware.cache_bytes), owner + ": cache_bytes must be positive");
+  visit_figures(hardware.kernels,
+                [&](std::string_view part, std::string_view name, double figure, FigureSign sign) {
+                  const bool sound = std::isfinite(figure) &&
+                                     (sign == FigureSign::kPositive ? figure > 0.0 : figure >= 0.0);
+                  require(sound, fmt::format("{}: the kernels' {}{}{} must be a finite number {} 0",
+                                             owner, part, part.empty() ? "" : ".", name,
+                                             sign == FigureSign::kPositive ? ">" : ">="));
+                });
+  require(hardware.kernels.uncached_share > hardware.kernels.cached_share,
+          owner + ": the kernels' uncached_share must be above their cached_share");
 }
 
 void check_efficiency(const EfficiencyTable& table, const std::string& owner) {
@@ -242,6 +252,8 @@ void Topology::compute_hash() {
     hasher.add(kind.hardware->multiprocessors);
     hasher.add(kind.hardware->clock_hz);
     hasher.add(kind.hardware->cache_bytes);
+    visit_figures(kind.hardware->kernels, [&](std::string_view, std::string_view, double figure,
+                                              FigureSign) { hasher.add(figure); });
   }
   const auto add_channels = [&](std::span<const ChannelId> channels) {
     hasher.add(channels.size());

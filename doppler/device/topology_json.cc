@@ -190,9 +190,30 @@ class TopologyReader {
       }
       if (key == "clock_hz") return hardware.clock_hz = reader_.number(), true;
       if (key == "cache_bytes") return hardware.cache_bytes = reader_.number(), true;
+      if (key == "kernels") return read_kernels(hardware.kernels), true;
       return false;
     });
     return hardware;
+  }
+
+  // Figures that the file does not name keep their defaults.
+  void read_kernels(KernelFigures& kernels) {
+    const auto read_figure = [&](std::string_view part, std::string_view name) {
+      bool found = false;
+      visit_figures(kernels,
+                    [&](std::string_view of, std::string_view each, double& figure, FigureSign) {
+                      if (found || of != part || each != name) return;
+                      figure = reader_.number();
+                      found = true;
+                    });
+      return found;
+    };
+    read_json_object(reader_, "the kernels", [&](const std::string& key) {
+      if (reader_.peek() != JsonReader::Kind::kObject) return read_figure("", key);
+      read_json_object(reader_, key.c_str(),
+                       [&](const std::string& name) { return read_figure(key, name); });
+      return true;
+    });
   }
 
   AchievedLink read_achieved() {
@@ -465,7 +486,19 @@ class TopologyWriter {
     }
     json_.end_object();
     json_.field("multiprocessors", hardware.multiprocessors).field("clock_hz", hardware.clock_hz);
-    json_.field("cache_bytes", hardware.cache_bytes).end_object();
+    json_.field("cache_bytes", hardware.cache_bytes);
+    json_.key("kernels").begin_object(JsonLayout::kCompact);
+    std::string_view open;
+    visit_figures(hardware.kernels,
+                  [&](std::string_view part, std::string_view name, double figure, FigureSign) {
+                    if (part != open) {
+                      if (!open.empty()) json_.end_object();
+                      if (!part.empty()) json_.key(part).begin_object(JsonLayout::kCompact);
+                      open = part;
+                    }
+                    json_.field(name, figure);
+                  });
+    json_.end_object().end_object();
   }
 
   void write_channel(const Channel& channel) {

@@ -83,6 +83,7 @@ class Copier {
             .costs = given_only ? cost::CostSource::kGiven : cost::CostSource::kAutomatic,
             .measured = measured_links(*graph),
             .links = whole_.links(),
+            .link_figures = whole_.link_figures(),
             .constraints = constraints()});
     return std::move(remaining_);
   }
@@ -106,7 +107,8 @@ class Copier {
 
   TensorId add_tensor(TensorId tensor, graph::TensorSpec spec) {
     spec.name = std::string(graph_.tensor_name(tensor));
-    spec.bytes = graph_.bytes(tensor);
+    // As the whole problem counts them, which knows of the precision of the model.
+    if (graph_.bytes(tensor)) spec.bytes = whole_.bytes(tensor);
     if (!whole_.transfer_by_bytes(tensor)) spec.transfer_time = graph_.transfer_time(tensor);
     new_tensor_[tensor.index()] = builder_.add_tensor(std::move(spec));
     remaining_.tensors.push_back(tensor);

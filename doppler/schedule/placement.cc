@@ -128,10 +128,16 @@ bool read_origin_key(JsonReader& reader, const std::string& key, PlacementOrigin
     return true;
   }
   if (key == "costs") {
-    origin.costs = read_choice(
-        reader,
-        {CostSource::kAutomatic, CostSource::kGiven, CostSource::kRoofline, CostSource::kMeasured},
-        costs_name);
+    origin.costs = read_choice(reader,
+                               {CostSource::kAutomatic, CostSource::kGiven, CostSource::kPredicted,
+                                CostSource::kRoofline, CostSource::kMeasured},
+                               costs_name);
+    return true;
+  }
+  if (key == "precision") {
+    const std::string name = reader.string();
+    origin.precision = find_element_type(name);
+    if (!origin.precision) reader.fail(fmt::format("no element type is called '{}'", name));
     return true;
   }
   if (key == "method") return origin.method = reader.string(), true;
@@ -188,6 +194,15 @@ void warn_of_differences(const PlacementOrigin& made, const cost::Problem& probl
     warnings.push_back(fmt::format("the placement was made with costs '{}', now they are '{}'",
                                    costs_name(*made.costs), costs_name(problem.costs())));
   }
+  if (made.precision != problem.precision()) {
+    const auto name = [](cost::Precision precision) {
+      return precision ? element_type_name(*precision) : std::string_view("of its file");
+    };
+    warnings.push_back(
+        fmt::format("the placement was made for the model in the precision {}, now "
+                    "it is {}",
+                    name(made.precision), name(problem.precision())));
+  }
 }
 
 }  // namespace
@@ -200,6 +215,8 @@ std::string_view costs_name(CostSource costs) {
   switch (costs) {
     case CostSource::kGiven:
       return "given";
+    case CostSource::kPredicted:
+      return "predicted";
     case CostSource::kRoofline:
       return "roofline";
     case CostSource::kMeasured:
@@ -218,6 +235,7 @@ PlacementOrigin origin_of(const cost::Problem& problem, std::string graph_path,
           .topology_hash = problem.topology().hash(),
           .links = problem.links(),
           .costs = problem.costs(),
+          .precision = problem.precision(),
           .method = {},
           .time_unit = problem.time_unit()};
 }
@@ -242,6 +260,7 @@ std::string write_placement_json(const cost::Problem& problem, const PlacementFi
   if (origin.topology_hash) json.field("topology_hash", hash_to_string(*origin.topology_hash));
   if (origin.links) json.field("links", links_name(*origin.links));
   if (origin.costs) json.field("costs", costs_name(*origin.costs));
+  if (origin.precision) json.field("precision", element_type_name(*origin.precision));
   if (!origin.constraints.empty()) {
     cost::write_constraint_rules(json.key("constraints"), origin.constraints);
   }

@@ -52,6 +52,7 @@ struct PlacementOrigin {
   std::optional<std::uint64_t> topology_hash = std::nullopt;
   std::optional<cost::LinkMode> links = std::nullopt;
   std::optional<cost::CostSource> costs = std::nullopt;
+  cost::Precision precision = std::nullopt;
   std::string method;
   std::uint64_t seed = 0;
   std::optional<double> makespan = std::nullopt;  // nominal
@@ -70,7 +71,7 @@ PlacementOrigin origin_of(const cost::Problem& problem, std::string graph_path,
 
 // Returns "free" or "channel".
 std::string_view links_name(cost::LinkMode links);
-// Returns "automatic", "given", "roofline" or "measured".
+// Returns "automatic", "given", "predicted", "roofline" or "measured".
 std::string_view costs_name(cost::CostSource costs);
 
 // Returns the text of a placement file. Throws ParameterError where a priority is not finite.

@@ -7,29 +7,56 @@
 #include <vector>
 
 #include "doppler/base/error.h"
+#include "doppler/cost/kernel_times.h"
 #include "doppler/kernel/kernel_call.h"
 
 namespace doppler::tra {
 
-Machine machine_of(const device::Topology& topology) {
+namespace {
+
+// Returns the rates and the fixed cost of large kernels on one kind of device.
+Machine figures_of(const device::DeviceKind& kind, const cost::ProblemOptions& options) {
+  const bool predicted = options.costs != cost::CostSource::kRoofline;
+  if (predicted && kind.hardware && kind.memory_bandwidth) {
+    const device::KernelFigures& kernels = kind.hardware->kernels;
+    const ElementType type =
+        cost::product_type(*kind.hardware, options.precision.value_or(ElementType::kF32));
+    return {.flops = kernels.product.peak_share * kind.hardware->product_peak(type),
+            .memory_bandwidth = kernels.memory_share * *kind.memory_bandwidth,
+            .launch_seconds = kernels.launch_seconds + kernels.product.floor_seconds};
+  }
+  return {
+      .flops = kind.peak_flops ? *kind.peak_flops * kind.efficiency("contract").of_large().compute
+                               : INFINITY,
+      .memory_bandwidth = kind.memory_bandwidth
+                              ? *kind.memory_bandwidth * kind.default_efficiency.of_large().memory
+                              : INFINITY,
+      .launch_seconds = kind.launch_overhead_seconds};
+}
+
+}  // namespace
+
+Machine machine_of(const device::Topology& topology, const cost::ProblemOptions& options) {
   Machine machine;
   machine.devices = static_cast<std::int64_t>(topology.device_count());
+  if (options.precision) machine.element_bytes = element_bytes(*options.precision);
   double flops = INFINITY, memory = INFINITY, link = INFINITY, launch = 0.0;
   for (const device::DeviceKind& kind : topology.kinds()) {
-    if (kind.peak_flops) {
-      flops = std::min(flops, *kind.peak_flops * kind.efficiency("contract").of_large().compute);
-    }
-    if (kind.memory_bandwidth) {
-      memory = std::min(memory, *kind.memory_bandwidth * kind.default_efficiency.of_large().memory);
-    }
-    launch = std::max(launch, kind.launch_overhead_seconds);
+    const Machine figures = figures_of(kind, options);
+    flops = std::min(flops, figures.flops);
+    memory = std::min(memory, figures.memory_bandwidth);
+    launch = std::max(launch, figures.launch_seconds);
   }
+  const bool achieved = options.costs != cost::CostSource::kRoofline;
   std::vector<ChannelId> route;
   for (std::size_t d = 1; d < topology.device_count(); ++d) {
     topology.route(DeviceId(0), DeviceId::of(d), route);
     for (const ChannelId channel : route) {
-      if (const auto bandwidth = topology.channel(channel).bandwidth) {
-        link = std::min(link, *bandwidth);
+      const device::Channel made = topology.channel(channel);
+      if (achieved && made.achieved) {
+        link = std::min(link, made.achieved->bandwidth);
+      } else if (made.bandwidth) {
+        link = std::min(link, *made.bandwidth);
       }
     }
   }
@@ -49,8 +76,8 @@ bool computes(const Expression& e) {
   return is_source(e) || e.op == Operator::kJoin || e.op == Operator::kTransform;
 }
 
-double bytes_of(const RelationType& type) {
-  return kernel::kBytesPerElement * type.elements() * static_cast<double>(type.keys.size());
+double bytes_of(const RelationType& type, const Machine& machine) {
+  return machine.element_bytes * type.elements() * static_cast<double>(type.keys.size());
 }
 
 // Returns the number of slices and concatenations that take a dimension from `before` parts to
@@ -131,7 +158,7 @@ void PlanModel::add(const Relation& relation) {
     if (find(e.type.dimensions, operation.dimensions[d].name) < 0) operation.dropped.push_back(d);
   }
   operation.blocks = static_cast<double>(e.type.keys.size());
-  operation.result_bytes = bytes_of(e.type);
+  operation.result_bytes = bytes_of(e.type, machine_);
   operation.bytes += operation.result_bytes;
   operation.source = is_source(e);
   operation.product = e.op == Operator::kJoin && e.kernel.form == BlockKernel::Form::kContract;
@@ -165,7 +192,7 @@ PlanModel::Operand PlanModel::trace(const Relation& operand) const {
   Operand result{.producer = index_.at(e),
                  .here = {},
                  .there = {},
-                 .bytes = bytes_of(operand->type),
+                 .bytes = bytes_of(operand->type, machine_),
                  .from_source = is_source(*e)};
   for (const std::string& name : wanted) {
     const int d = find(operations_[result.producer].dimensions, name);

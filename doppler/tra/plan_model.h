@@ -13,7 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/cost/problem.h"
 #include "doppler/device/topology.h"
+#include "doppler/kernel/kernel_call.h"
 #include "doppler/tra/expression.h"
 
 namespace doppler::tra {
@@ -25,11 +27,13 @@ struct Machine {
   double memory_bandwidth = 1e11;  // bytes per second and device
   double link_bandwidth = 1e10;    // bytes per second that a device can send
   double launch_seconds = 5e-6;    // per kernel
+  double element_bytes = kernel::kBytesPerElement;
 };
 
 // Returns a machine with the figures of the topology's slowest device and of the slowest channel
-// from its first device; defaults stand for figures that the topology lacks.
-Machine machine_of(const device::Topology& topology);
+// from its first device; defaults stand for figures that the topology lacks. `options` say which
+// costs count, and the precision.
+Machine machine_of(const device::Topology& topology, const cost::ProblemOptions& options = {});
 
 // The way in which an operand reaches an operation.
 enum class Movement : std::uint8_t {
