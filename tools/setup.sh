@@ -21,6 +21,7 @@ present() {
         printf '#if !__has_include(<%s>)\n#error missing\n#endif\n' "${1#header:}" |
         g++ -E -x c++ - >/dev/null 2>&1
       ;;
+    torch:*) /usr/bin/python3 -c "import ${1#torch:}" >/dev/null 2>&1 ;;
     fuzzer:*)
       command -v "${1#fuzzer:}" >/dev/null 2>&1 &&
         echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' |
@@ -53,7 +54,7 @@ missing() {
   done
 }
 
-[ $# -gt 0 ] || fail "which section of $list? (build, test, browser, parsers, rivals, fuzz)"
+[ $# -gt 0 ] || fail "which section of $list? (build, test, browser, parsers, rivals, fuzz, models)"
 for section in "$@"; do
   grep -q "^\[$section\]\$" "$list" || fail "$list: no section '$section'"
 done

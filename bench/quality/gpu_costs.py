@@ -205,7 +205,7 @@ COLOURS = {"products": "#1b6ca8", "others": "#e08e45"}
 
 def scatter(panels, path):
     """Predicted against measured times, a panel for each file, both axes logarithmic."""
-    side, left, top, gap = 300, 60, 40, 76
+    side, left, top, gap = 300, 72, 40, 76
     low, high = 1e-6, 1e-2
     place = lambda seconds: side * math.log(min(high, max(low, seconds)) / low) / math.log(high / low)
     out = []
@@ -223,12 +223,14 @@ def scatter(panels, path):
         seen = set()
         for sample, seconds in zip(samples, predicted):
             group = "products" if sample.op in PRODUCTS else "others"
-            x, y = round(x0 + place(sample.seconds)), round(y0 + side - place(seconds))
+            # Points nearer than a pixel and a half to another are left out, which keeps the picture small.
+            x, y = (round(at / 1.5) * 1.5 for at in (x0 + place(sample.seconds), y0 + side - place(seconds)))
             if (x, y, group) not in seen:
                 seen.add((x, y, group))
-                out.append(f'<circle cx="{x}" cy="{y}" r="1.6" fill="{COLOURS[group]}"/>')
+                out.append(f'<circle cx="{x:g}" cy="{y:g}" r="1.6" fill="{COLOURS[group]}"/>')
         out.append(f'<text x="{x0 + side / 2}" y="{y0 + side + 34}" class="tick" text-anchor="middle">measured</text>')
-    out.append(f'<text x="{left - 44}" y="{top - 14}" class="tick">predicted</text>')
+    x, y = 14, top + side / 2
+    out.append(f'<text x="{x}" y="{y}" class="tick" text-anchor="middle" transform="rotate(-90 {x} {y})">predicted</text>')
     for i, (group, colour) in enumerate(COLOURS.items()):
         x = left + 8
         out.append(f'<circle cx="{x}" cy="{top + 14 + 16 * i}" r="4" fill="{colour}"/>'

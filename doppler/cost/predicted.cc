@@ -94,6 +94,8 @@ std::optional<double> Predicted::node_time(const graph::Graph& graph, NodeId nod
   for (const KernelRun& run : runs) {
     const auto seconds = hardware ? kernel_seconds(kind, run) : roofline_seconds(kind, op, run);
     if (!seconds) return std::nullopt;
+    // What neither computes nor moves anything, such as a view, launches no kernel.
+    if (hardware && run.flops.value_or(0.0) == 0.0 && run.bytes.value_or(0.0) == 0.0) continue;
     sum += run.count * (*seconds + launch);
   }
   return sum;

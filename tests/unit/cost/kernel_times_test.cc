@@ -160,6 +160,15 @@ TEST(Predicted, ANodeTakesTheTimesOfItsKernelsAndTheirLaunches) {
   EXPECT_NEAR(*Predicted(graph, std::nullopt).node_time(graph, NodeId(0), a100()), 29e-6, 0.01e-6);
 }
 
+TEST(Predicted, ViewsLaunchNoKernel) {
+  graph::GraphBuilder builder;
+  builder.add_node({.name = "view", .op = "aten::as_strided", .flops = 0.0, .bytes_read = 0.0});
+  builder.add_node({.name = "tiny", .op = "aten::add", .flops = 1.0, .bytes_read = 8.0});
+  const graph::Graph graph = std::move(builder).build();
+  EXPECT_EQ(Predicted(graph, std::nullopt).node_time(graph, NodeId(0), a100()), 0.0);
+  EXPECT_GT(*Predicted(graph, std::nullopt).node_time(graph, NodeId(1), a100()), 2.8e-6);
+}
+
 TEST(Predicted, APrecisionHalvesTheBytesOfFloatsAlone) {
   graph::GraphBuilder builder;
   const TensorId x = builder.add_tensor(

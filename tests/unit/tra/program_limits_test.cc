@@ -94,8 +94,9 @@ TEST(ProgramLimits, Steps) {
 
 // Keys cost time, too.
 TEST(ProgramLimits, Keys) {
-  EXPECT_THAT(error_of_program("input a<k: 1000001>[]\n"),
-              HasSubstr("p.tp:1:7: input: [] over (k: 1000001) has 1000001 blocks; the most is 1000000"));
+  EXPECT_THAT(
+      error_of_program("input a<k: 1000001>[]\n"),
+      HasSubstr("p.tp:1:7: input: [] over (k: 1000001) has 1000001 blocks; the most is 1000000"));
   // Each product of 300 x 300 blocks counts, and so does what a sum reads.
   EXPECT_THAT(error_of_program("input a<k: 300, l: 300>[]\nb = a * a\nrepeat 9 as n\n"
                                "  c{n} = aggregate(b, k, l)\nend\noutput c0\n"),
