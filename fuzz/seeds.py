@@ -12,9 +12,11 @@ import sys
 import tarfile
 
 GRAPH = {
-    "format": "doppler.graph", "version": 1, "name": "g", "time_unit": "s",
-    "tensors": [{"name": "x", "bytes": 8, "transfer_time": 1}, {"name": "w", "role": "parameter", "bytes": 4}],
-    "nodes": [{"name": "a", "op": "mm", "scope": "m/l.0", "time": 1, "flops": 5, "inputs": ["w"], "outputs": ["x"]},
+    "format": "doppler.graph", "version": 2, "name": "g", "time_unit": "s",
+    "tensors": [{"name": "x", "bytes": 8, "type": "bf16", "transfer_time": 1},
+                {"name": "w", "role": "parameter", "bytes": 4}],
+    "nodes": [{"name": "a", "op": "mm", "scope": "m/l.0", "time": 1, "flops": 5, "inputs": ["w"], "outputs": ["x"],
+               "work": [{"class": "product", "type": "f16", "rows": 2, "columns": 3, "depth": 4}, {"count": 2}]},
               {"name": "b", "time": 1, "inputs": ["x"], "outputs": []}],
     "constraints": {"pin": [{"node": "a", "device": "d0"}], "colocate": [["a", "b"]]},
 }
@@ -74,15 +76,19 @@ DAGBENCH = {"name": "d", "task_graph": {
                 "edges": [{"source": "n0", "target": "n1", "speed": 10.0}]}}
 NETWORKX = {"directed": True, "multigraph": False, "graph": {}, "nodes": [{"id": "a", "weight": 1}, {"id": 2, "weight": 3}],
             "links": [{"source": "a", "target": 2, "weight": 4}]}
-TOPOLOGY = {"format": "doppler.topology", "version": 1, "name": "t",
-            "kinds": [{"name": "k", "class": "accelerator", "peak_flops": 1e12, "memory_bandwidth": 1e11}],
+TOPOLOGY = {"format": "doppler.topology", "version": 2, "name": "t",
+            "kinds": [{"name": "k", "class": "accelerator", "peak_flops": 1e12, "memory_bandwidth": 1e11,
+                       "hardware": {"product_flops": {"f32": 1e12, "bf16": 8e12}, "multiprocessors": 10,
+                                    "clock_hz": 1e9, "cache_bytes": 1e6,
+                                    "kernels": {"norm": {"floor_seconds": 1e-6}, "launch_seconds": 1e-6}}}],
             "devices": [{"name": "d0", "kind": "k", "memory_bytes": 100}, {"name": "d1", "kind": "k"}],
-            "pairwise_links": {"bandwidth": 1e9, "latency": 1e-6}}
+            "pairwise_links": {"bandwidth": 1e9, "latency_seconds": 1e-6,
+                               "achieved": {"bandwidth": 8e8, "latency_seconds": 1e-5}}}
 CONSTRAINTS = {"format": "doppler.constraints", "version": 1,
                "pin": [{"nodes": "a*", "devices": "d[0-1]"}], "forbid": [{"nodes": "?", "devices": "d1"}],
                "colocate": ["x*", ["a", "b"]], "memory": {"d0": 100}}
 PLACEMENT = {"format": "doppler.placement", "version": 1, "assignment": {"a": "d0", "b": "d1", "c": "d0"},
-             "priority": {"a": 1, "b": 0, "c": 0.5}, "dimensions": {"n": 3}, "constraints": {
+             "priority": {"a": 1, "b": 0, "c": 0.5}, "dimensions": {"n": 3}, "precision": "bf16", "constraints": {
                  "pin": [{"nodes": "a", "devices": "d0"}], "colocate": [["a", "b"]], "memory": {"d*": 7}}}
 
 

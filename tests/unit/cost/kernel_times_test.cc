@@ -1,9 +1,11 @@
 #include "doppler/cost/kernel_times.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "doppler/base/rng.h"
 #include "doppler/cost/predicted.h"
 #include "doppler/graph/builder.h"
 
@@ -140,6 +142,32 @@ TEST(KernelTimes, MoreWorkNeverTakesMuchLess) {
         EXPECT_GT(*kernel_seconds(a100(), product(rows, columns, 2 * depth)), 0.95 * base);
       }
     }
+  }
+}
+
+TEST(KernelTimes, AreFiniteAndPositiveWhateverAFileSays) {
+  constexpr std::uint64_t kSeed = 7;
+  Rng rng(kSeed);
+  SCOPED_TRACE(fmt::format("seed {}", kSeed));
+  // From nothing to the largest number that graphs may hold, most of them in between.
+  const auto number = [&] {
+    return rng.chance(0.1) ? 0.0 : std::pow(10.0, rng.uniform() * 33.0 - 3.0);
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    const KernelRun run{.work_class = static_cast<WorkClass>(rng.below(kernel::kWorkClassCount)),
+                        .type = kElementTypes[rng.below(kElementTypeCount)],
+                        .flops = number(),
+                        .bytes = number(),
+                        .bytes_read = number(),
+                        .batch = 1.0 + number(),
+                        .rows = number(),
+                        .columns = number(),
+                        .depth = number()};
+    const double seconds = *kernel_seconds(a100(), run);
+    ASSERT_TRUE(std::isfinite(seconds) && seconds > 0.0)
+        << i << ": " << kernel::work_class_name(run.work_class) << ' ' << run.batch << ' '
+        << run.rows << ' ' << run.columns << ' ' << run.depth << ' ' << *run.flops << ' '
+        << *run.bytes;
   }
 }
 

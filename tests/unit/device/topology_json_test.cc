@@ -152,6 +152,38 @@ TEST(TopologyJson, HardwareAndAchievedLinks) {
   EXPECT_EQ(write_topology_json(again), text);
 }
 
+TEST(TopologyJson, FiguresOfKernelsMayBeLeftOutOneByOne) {
+  const auto with_kernels = [](const std::string& kernels) {
+    return hardware_file(R"("f32": 1e13)",
+                         R"("multiprocessors": 100, "kernels": {)" + kernels + "}");
+  };
+  const Topology topology = read_topology_json(
+      "t.json", with_kernels(R"("norm": {"floor_seconds": 1e-6}, "launch_seconds": 0)"));
+  KernelFigures expected;
+  expected.norm.floor_seconds = 1e-6;
+  expected.launch_seconds = 0.0;
+  EXPECT_EQ(topology.kinds()[0].hardware->kernels, expected);
+  const std::string text = write_topology_json(topology);
+  EXPECT_EQ(write_topology_json(read_topology_json("t.json", text)), text);
+  EXPECT_EQ(read_topology_json("t.json", text).kinds()[0].hardware->kernels, expected);
+  EXPECT_NE(topology.hash(), read_topology_json("t.json", with_kernels("")).hash());
+
+  const auto error = [&](const std::string& kernels) {
+    return topology_error(with_kernels(kernels));
+  };
+  EXPECT_NE(error(R"("norm": {"floor": 1})").find("unknown key 'floor' in norm"),
+            std::string::npos);
+  EXPECT_NE(error(R"("norms": {"floor_seconds": 1})").find("unknown key 'floor_seconds' in norms"),
+            std::string::npos);
+  EXPECT_NE(error(R"("floor_seconds": 1)").find("unknown key 'floor_seconds' in the kernels"),
+            std::string::npos);
+  EXPECT_EQ(error(R"("product": {"peak_share": 0})"),
+            "t.json: device kind 'k': the kernels' product.peak_share must be a finite number > 0");
+  EXPECT_EQ(
+      error(R"("cached_share": 2)"),
+      "t.json: device kind 'k': the kernels' uncached_share must be above their cached_share");
+}
+
 TEST(TopologyJson, WhatOlderProgramsReadIsWrittenAsVersion1) {
   const auto version = [](const std::string& spec) {
     const std::string text = write_topology_json(topology_from_spec(spec));
