@@ -25,6 +25,11 @@ class MeanCosts {
     if (!problem_.transfer_by_bytes(edge.tensor)) return several_devices_ ? edge.amount : 0.0;
     return latency_ + edge.amount * seconds_per_byte_;
   }
+  // Returns the part of that time that does not depend on the tensor's size; 0 where the graph
+  // gives the time.
+  double latency(const cost::Problem::Edge& edge) const {
+    return problem_.transfer_by_bytes(edge.tensor) ? latency_ : 0.0;
+  }
   // Returns for each node the longest path from its start to an exit, in mean costs: its b-level,
   // which the HEFT paper calls upward rank.
   std::vector<double> upward_ranks() const;

@@ -80,6 +80,7 @@ constexpr NamedRange kRanges[] = {
     {"traffic", "share of traffic", &Domain::traffic, 0.5},
     {"parallelism", "parallelism", &Domain::parallelism, 0.7},
     {"device_spread", "spread of device speeds", &Domain::device_spread, 0.7},
+    {"latency", "latencies", &Domain::latency, 0.3},
 };
 
 // Returns the value of a problem that belongs to one of the ranges.
@@ -89,6 +90,7 @@ double value_of(const NodeFeatures& nodes, Range Domain::*range) {
   if (range == &Domain::log_devices) return std::log(static_cast<double>(problem.device_count()));
   if (range == &Domain::traffic) return nodes.values()(0, column_of(NodeFeature::kGraphTraffic));
   if (range == &Domain::parallelism) return nodes.values()(0, column_of(NodeFeature::kParallelism));
+  if (range == &Domain::latency) return nodes.latency_share();
   DOPPLER_CHECK(range == &Domain::device_spread);
   double spread = 0.0;
   for (std::size_t v = 0; v < nodes.node_count(); ++v) {

@@ -78,7 +78,9 @@ struct Range {
 // The problems on which a policy was trained, in a few numbers that tell whether it has seen the
 // like of another one.
 struct Domain {
-  Range log_nodes, log_devices, traffic, parallelism, device_spread;
+  // `latency` is that of transfers, as a share of their time. Policies that do not say it were
+  // trained where transfers take the time of their bytes.
+  Range log_nodes, log_devices, traffic, parallelism, device_spread, latency;
   bool empty = true;
 
   // Widens the ranges to contain a problem.

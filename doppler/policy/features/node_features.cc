@@ -123,6 +123,7 @@ void NodeFeatures::find_levels() {
       const cost::Problem::Edge& edge = problem_.edges()[position];
       const double transfer = costs.transfer(edge);
       traffic_in_[v] += transfer;
+      total_latency_ += costs.latency(edge);
       const NodeId producer = producer_of(problem_, edge.tensor);
       if (!producer.valid()) continue;
       traffic_out_[producer.index()] += transfer;

@@ -74,6 +74,10 @@ class NodeFeatures {
   double time_unit() const { return time_unit_; }
   // Returns the sum over the nodes of their mean compute time.
   double total_compute() const { return total_compute_; }
+  // Returns the share of latencies in the time of all transfers, from 0 to 1.
+  double latency_share() const {
+    return total_traffic_ > 0.0 ? total_latency_ / total_traffic_ : 0.0;
+  }
   // Returns the longest path of the graph in mean costs.
   double critical_path() const { return critical_; }
   // Return, by node and in mean costs: its compute time, the transfer times of its inputs and of
@@ -91,7 +95,7 @@ class NodeFeatures {
 
   const cost::Problem& problem_;
   std::vector<double> compute_, b_levels_, t_levels_, traffic_in_, traffic_out_;  // by node
-  double time_unit_ = 1.0, total_compute_ = 0.0, total_traffic_ = 0.0;
+  double time_unit_ = 1.0, total_compute_ = 0.0, total_traffic_ = 0.0, total_latency_ = 0.0;
   double critical_ = 0.0;  // the longest path
   std::vector<std::uint32_t> ahead_, behind_;
   nn::Neighbours producers_, consumers_;

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "doppler/api/load.h"
 #include "doppler/base/hash.h"
+#include "doppler/graph/builder.h"
 #include "doppler/policy/dual/network.h"
 #include "doppler/policy/features/node_features.h"
 #include "support/errors.h"
@@ -119,6 +121,29 @@ TEST(Policy, SaysWhatItHasNotSeenTheLikeOf) {
   const std::string words = policy.domain.unfamiliar_traits(NodeFeatures(*wide));
   EXPECT_THAT(words, HasSubstr("number of nodes"));
   EXPECT_THAT(words, HasSubstr("number of devices"));
+}
+
+// Transfers of 1 KB between A100s are nearly all latency, those of 1 GB nearly all bytes.
+TEST(Policy, SaysThatItHasNotSeenSuchLatencies) {
+  Policy policy = some_policy();
+  policy.domain = {};  // says nothing of latencies
+  for (Range Domain::*range : {&Domain::log_nodes, &Domain::log_devices, &Domain::traffic,
+                               &Domain::parallelism, &Domain::device_spread}) {
+    policy.domain.*range = {-100.0, 100.0};
+  }
+  policy.domain.empty = false;
+  const auto traits = [&](double bytes) {
+    graph::GraphBuilder builder;
+    const NodeId a = builder.add_node({.name = "a", .op = "matmul", .flops = 1e9});
+    const NodeId b = builder.add_node({.name = "b", .op = "matmul", .flops = 1e9});
+    builder.connect(builder.add_output(a, bytes), b);
+    const auto problem = api::make_problem(std::move(builder).build(), "4xA100");
+    return policy.domain.unfamiliar_traits(NodeFeatures(*problem));
+  };
+  EXPECT_EQ(traits(1e9), "");
+  EXPECT_EQ(traits(1e3), "latencies");
+  policy.domain.latency = {0.0, 1.0};  // trained on such graphs
+  EXPECT_EQ(traits(1e3), "");
 }
 
 NetworkShape small_shape(Architecture architecture, std::size_t devices) {
