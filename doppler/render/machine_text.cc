@@ -73,7 +73,9 @@ std::string kinds_text(const device::Topology& topology) {
     text += fmt::format("kind     {} ({}): {}, memory {}, launch {}\n", kind.name,
                         class_name(kind.device_class), rate(kind.peak_flops, "flop/s"),
                         rate(kind.memory_bandwidth, "B/s"),
-                        format_time(kind.launch_overhead_seconds, "s"));
+                        format_time(kind.hardware ? kind.hardware->kernels.launch_seconds
+                                                  : kind.launch_overhead_seconds,
+                                    "s"));
     if (!kind.hardware) continue;
     const device::Hardware& hardware = *kind.hardware;
     text += wrap("         products ", peaks_text(hardware) + " Tflop/s", kNarrow);
