@@ -14,6 +14,16 @@ namespace doppler::formats {
 
 namespace {
 
+// Limits the quantities of a work to those that graphs hold. Only damaged models exceed them.
+void limit(kernel::Work& work) {
+  constexpr double kLargest = 1e30;
+  for (double* number : {&work.count, &work.batch, &work.rows, &work.columns, &work.depth})
+    *number = std::min(*number, kLargest);
+  for (std::optional<double>* number : {&work.flops, &work.bytes_read, &work.bytes_written}) {
+    if (*number) *number = std::min(**number, kLargest);
+  }
+}
+
 class UniqueNames {
  public:
   // Takes a name of the model. All are taken before any name is made up, so that they keep theirs.
@@ -89,6 +99,33 @@ std::vector<bool> ModelGraph::needed_ops() const {
   return needed;
 }
 
+// Leaves out of the works what follows from the node: the class that its kind names, the type of
+// its first floating operand, and of a work that is all of the node its flops and bytes. A work of
+// which nothing is left is none.
+void ModelGraph::simplify_works(OpSpec& op) const {
+  if (op.works.empty()) return;
+  const kernel::WorkClass class_of_kind = kernel::classify_op(op.kind);
+  std::optional<ElementType> type_of_operands;
+  for (const Tensor operand : op.operands) {
+    const std::optional<ElementType> type = tensors_[operand].type;
+    if (!type_of_operands && type && is_floating(*type)) type_of_operands = type;
+  }
+  for (kernel::Work& work : op.works) {
+    limit(work);
+    if (work.work_class == class_of_kind) work.work_class.reset();
+    if (work.type == type_of_operands) work.type.reset();
+  }
+  if (op.works.size() > 1) return;
+  kernel::Work& work = op.works.front();
+  const auto leave_out = [&](std::optional<double>& quantity, std::optional<double> of_node) {
+    if (quantity && of_node && *quantity * work.count == *of_node) quantity.reset();
+  };
+  leave_out(work.flops, op.flops);
+  leave_out(work.bytes_read, op.bytes_read);
+  leave_out(work.bytes_written, op.bytes_written);
+  if (work == kernel::Work{}) op.works.clear();
+}
+
 ModelGraph::Built ModelGraph::build(std::string name) && {
   const std::vector<bool> needed = needed_ops();
   std::vector<bool> read(tensors_.size(), false);
@@ -123,6 +160,7 @@ ModelGraph::Built ModelGraph::build(std::string name) && {
       for (const Tensor tensor : results_[i]) sum += tensors_[tensor].bytes;
       op.bytes_written = sum;
     }
+    simplify_works(op);
     node_of_op[i] = builder.add_node({.name = node_names.make(op.name),
                                       .op = std::move(op.kind),
                                       .scope = std::move(op.scope),

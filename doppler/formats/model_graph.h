@@ -31,7 +31,8 @@ class ModelGraph {
     // Absent: the bytes of all distinct operands, and of all results.
     std::optional<double> bytes_read = std::nullopt;
     std::optional<double> bytes_written = std::nullopt;
-    std::vector<kernel::Work> works = {};  // see graph::Graph::works()
+    // See graph::Graph::works(). build() leaves out of them what the node says by itself.
+    std::vector<kernel::Work> works = {};
     std::vector<Tensor> operands = {};
     bool kept = false;  // has an effect besides its results, so it is never left out
   };
@@ -54,6 +55,7 @@ class ModelGraph {
   void set_update(Tensor value, Tensor parameter);
 
   double bytes(Tensor tensor) const { return tensors_[tensor].bytes; }
+  std::optional<ElementType> type(Tensor tensor) const { return tensors_[tensor].type; }
   bool is_parameter(Tensor tensor) const {
     return tensors_[tensor].role == graph::TensorRole::kParameter;
   }
@@ -82,6 +84,7 @@ class ModelGraph {
 
   Tensor add_tensor(TensorEntry entry);
   std::vector<bool> needed_ops() const;
+  void simplify_works(OpSpec& op) const;
 
   std::vector<OpSpec> ops_;
   std::vector<std::vector<Tensor>> results_;  // by operation

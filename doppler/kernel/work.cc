@@ -39,15 +39,17 @@ constexpr NameRule kRules[] = {
      "gather scatter embedding index_ embed_ one_hot lookup gridsample grid_sample"},
     {WorkClass::kConvolution, "conv", "convolution conv1d conv2d conv3d deconv"},
     {WorkClass::kProduct,
-     "mm bmm mv addmm addbmm baddbmm addmv dot dots gemv linear contract syrk moe qmoe dense vdot",
-     "matmul gemm einsum innerproduct inner_product fullyconnected fully_connected"},
+     "mm bmm mv addmm addbmm baddbmm addmv dot dots gemv linear contract syrk dense vdot",
+     "matmul gemm einsum innerproduct inner_product fullyconnected fully_connected moe"},
     {WorkClass::kRecurrence, "lstm gru rnn", "lstm deltarule delta_rule"},
     {WorkClass::kSolve, "trsm solve", "triangular"},
+    // Before factorisations, since "ReLU" has the word "LU" in it.
+    {WorkClass::kElementwise, "", "relu"},
     {WorkClass::kFactorisation, "potrf getrf geqrf lu qr svd eigh det", "cholesky"},
-    {WorkClass::kReduction, "sum mean amax amin prod fft dft stft median unique nonzero",
+    {WorkClass::kReduction, "sum mean amax amin prod fft dft stft median unique",
      "reduce reduction pool argmax argmin arg_max arg_min cumsum cumprod cumulative topk top_k "
      "sort "
-     "logsumexp spectrogram nonmaxsuppression"},
+     "logsumexp spectrogram nonmaxsuppression nonzero"},
     {WorkClass::kCopy,
      "cat cast to pad tile flip roll crop copyto iota range stack clone packing reorg",
      "transpose permut concat slice split padding expand copy convert reshape broadcast fill "

@@ -216,14 +216,15 @@ class HloReader {
     }
     if (hlo_is_collective(kind)) ++collectives_[kind];
     if (instruction.opcode == "fusion") count_fused_collectives(instruction);
-    std::vector<kernel::Work> works = hlo_node_works(std::move(cost.works), kind);
+    // Only of products does the type say more than the bytes do.
+    if (cost.works.size() == 1 && !cost.product) cost.works[0].type.reset();
     const ModelGraph::Op op = graph_.add_op({.name = name,
                                              .kind = std::move(kind),
                                              .scope = scope_of(instruction, site),
                                              .flops = cost.flops,
                                              .bytes_read = cost.bytes_read,
                                              .bytes_written = cost.bytes_written,
-                                             .works = std::move(works),
+                                             .works = std::move(cost.works),
                                              .operands = operands,
                                              .kept = hlo_has_effect(instruction)});
     const std::vector<bool> passed = passed_through(instruction, shapes.size());

@@ -13,6 +13,7 @@
 
 #include "doppler/formats/hlo/hlo_module.h"
 #include "doppler/formats/hlo/hlo_works.h"
+#include "doppler/formats/work_list.h"
 #include "doppler/kernel/work.h"
 
 namespace doppler::formats {
@@ -88,7 +89,7 @@ class HloCosts {
 
    private:
     HloCost total_;
-    HloWorkList works_;
+    WorkList works_;
   };
 
   [[noreturn]] void fail(const HloInstruction& instruction, const std::string& message) const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 namespace doppler::formats {
@@ -20,60 +19,7 @@ bool holds_products(const Work& work) {
          work.work_class == WorkClass::kAttention;
 }
 
-// Adds the flops and bytes of all runs of a work to one that stands for several.
-void merge(Work& sum, const Work& work) {
-  sum.count += work.count;
-  sum.flops = sum.flops.value_or(0.0) + work.count * work.flops.value_or(0.0);
-  sum.bytes_read = sum.bytes_read.value_or(0.0) + work.count * work.bytes_read.value_or(0.0);
-  sum.bytes_written =
-      sum.bytes_written.value_or(0.0) + work.count * work.bytes_written.value_or(0.0);
-}
-
 }  // namespace
-
-void HloWorkList::add(const Work& work, double times) {
-  const double count = work.count * times;
-  if (count < 1.0) return;
-  Work once = work;
-  once.count = 1.0;
-  const auto [entry, is_new] = index_.try_emplace(once, works_.size());
-  if (is_new) {
-    works_.push_back(once);
-    works_.back().count = count;
-  } else {
-    works_[entry->second].count += count;
-  }
-}
-
-std::vector<Work> HloWorkList::list() const {
-  if (works_.size() <= kMost) return works_;
-  std::vector<std::size_t> order(works_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto size = [&](std::size_t i) {
-    return works_[i].count * (works_[i].flops.value_or(0.0) + bytes_of(works_[i]));
-  };
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
-  const auto rest = order.begin() + static_cast<std::ptrdiff_t>(kMost);
-  std::sort(order.begin(), rest);
-  std::vector<Work> kept;
-  for (auto i = order.begin(); i != rest; ++i) kept.push_back(works_[*i]);
-  std::map<std::pair<std::optional<WorkClass>, std::optional<ElementType>>, Work> merged;
-  for (auto i = rest; i != order.end(); ++i) {
-    const Work& work = works_[*i];
-    const auto [entry, is_new] =
-        merged.try_emplace({work.work_class, work.type},
-                           Work{.work_class = work.work_class, .type = work.type, .count = 0.0});
-    merge(entry->second, work);
-  }
-  for (auto& [key, work] : merged) {
-    work.flops = *work.flops / work.count;
-    work.bytes_read = *work.bytes_read / work.count;
-    work.bytes_written = *work.bytes_written / work.count;
-    kept.push_back(work);
-  }
-  return kept;
-}
 
 WorkClass hlo_work_class(std::string_view opcode) {
   // The names of these would say something else.
@@ -139,22 +85,6 @@ std::vector<Work> hlo_fusion_works(const std::vector<Work>& body, double flops, 
     return {with_share(work, 1.0)};
   }
   return {with_share({.work_class = WorkClass::kCopy}, 1.0)};
-}
-
-std::vector<Work> hlo_node_works(std::vector<Work> works, std::string_view op) {
-  constexpr double kLargest = 1e30;  // that GraphBuilder takes
-  for (const Work& work : works) {
-    const double largest = std::max(
-        {work.count, work.flops.value_or(0.0), work.bytes_read.value_or(0.0),
-         work.bytes_written.value_or(0.0), work.batch, work.rows, work.columns, work.depth});
-    if (!(largest <= kLargest)) return {};
-  }
-  if (works.size() != 1 || works[0].count != 1.0) return works;
-  Work& work = works[0];
-  work.flops = work.bytes_read = work.bytes_written = std::nullopt;
-  if (!holds_products(work)) work.type = std::nullopt;
-  if (work == Work{.work_class = kernel::classify_op(op)}) works.clear();
-  return works;
 }
 
 }  // namespace doppler::formats

@@ -1,10 +1,7 @@
-// The works of HLO: what instructions compute, by their shapes and attributes; what fusions come
-// down to; and lists of the kernels inside loops and calls. HloWorkList is not thread safe; the
-// functions are pure.
+// The works of HLO: what instructions compute, by their shapes and attributes, and what fusions
+// come down to. Pure functions, so safe to call from several threads.
 #pragma once
 
-#include <cstddef>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,24 +11,6 @@
 #include "doppler/kernel/work.h"
 
 namespace doppler::formats {
-
-// A list of works in which equal ones are counted together.
-class HloWorkList {
- public:
-  // The largest number of different works that list() returns, apart from one for each class and
-  // type.
-  static constexpr std::size_t kMost = 1000;
-
-  void add(const kernel::Work& work, double times = 1.0);
-  // Returns the works in the order in which they were added first. Of more than kMost, those that
-  // have the most flops and bytes are kept, and the others merged by class and type: their flops
-  // and bytes are averages, their sizes unknown.
-  std::vector<kernel::Work> list() const;
-
- private:
-  std::map<kernel::Work, std::size_t> index_;  // by work that runs once
-  std::vector<kernel::Work> works_;
-};
 
 // Returns the class of an instruction of its own, which is neither a fusion nor a call.
 kernel::WorkClass hlo_work_class(std::string_view opcode);
@@ -52,10 +31,5 @@ kernel::Work hlo_dot_work(const HloShape& lhs, const HloShape& out, std::string_
 // The works of the body and of the result all have their flops and bytes.
 std::vector<kernel::Work> hlo_fusion_works(const std::vector<kernel::Work>& body, double flops,
                                            double bytes_read, double bytes_written);
-
-// Returns the works of a node from the complete ones of its instruction, without what the graph
-// says anyway: the flops and bytes of a single one, and all of it if only its class is known, which
-// the name of the operation gives too. Returns none if a number is too large for a graph.
-std::vector<kernel::Work> hlo_node_works(std::vector<kernel::Work> works, std::string_view op);
 
 }  // namespace doppler::formats

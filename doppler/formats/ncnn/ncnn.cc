@@ -16,11 +16,20 @@
 #include "doppler/formats/model_graph.h"
 #include "doppler/formats/ncnn/ncnn_layers.h"
 #include "doppler/formats/ncnn/ncnn_rules.h"
+#include "doppler/formats/work_list.h"
 
 namespace doppler::formats {
 namespace {
 
 constexpr double kBytesPerElement = 4.0;  // weights and blobs are taken to be in single precision
+
+// Returns the type of weights of that many bits, or nothing if there is none.
+std::optional<ElementType> type_of_bits(double bits) {
+  if (bits == 32.0) return ElementType::kF32;
+  if (bits == 8.0) return ElementType::kI8;
+  if (bits == 4.0) return ElementType::kI4;
+  return std::nullopt;
+}
 
 // The layer types and parameters that hold sizes as expressions of the inputs' sizes.
 constexpr std::pair<std::string_view, int> kExpressions[] = {
@@ -41,6 +50,7 @@ class NcnnReader {
 
   Imported read() && {
     tensors_.resize(model_.blobs.size());
+    types_.assign(model_.blobs.size(), ElementType::kF32);
     find_readers();
     infer_shapes();
     for (const NcnnLayer& layer : model_.layers) add_layer(layer);
@@ -162,11 +172,14 @@ class NcnnReader {
       for (const std::uint32_t blob : layer.outputs) {
         const double bytes = shapes_[blob].elements() * kBytesPerElement;
         std::string name(model_.blobs[blob]);
-        tensors_[blob] = kind == NcnnKind::kInput ? graph_.add_input(std::move(name), bytes)
-                                                  : graph_.add_parameter(std::move(name), bytes);
+        tensors_[blob] = kind == NcnnKind::kInput
+                             ? graph_.add_input(std::move(name), bytes, types_[blob])
+                             : graph_.add_parameter(std::move(name), bytes, types_[blob]);
       }
       return;
     }
+    for (const std::uint32_t blob : layer.outputs)
+      types_[blob] = ncnn_result_type(layer, types_[layer.inputs[0]]);
     if (kind == NcnnKind::kView) {
       for (const std::uint32_t blob : layer.outputs) tensors_[blob] = tensors_[layer.inputs[0]];
       ++views_;
@@ -176,12 +189,16 @@ class NcnnReader {
     ModelGraph::OpSpec spec{
         .name = std::string(layer.name), .kind = std::string(layer.type), .flops = cost.flops};
     for (const std::uint32_t blob : layer.inputs) spec.operands.push_back(tensors_[blob]);
+    const double weight_bytes = std::ceil(cost.weights * cost.weight_bits / 8.0);
     if (cost.weights > 0.0) {
-      spec.operands.push_back(graph_.add_parameter(
-          fmt::format("{}.weight", layer.name), std::ceil(cost.weights * cost.weight_bits / 8.0)));
+      spec.operands.push_back(graph_.add_parameter(fmt::format("{}.weight", layer.name),
+                                                   weight_bytes, type_of_bits(cost.weight_bits)));
       quantised_ += cost.weight_bits < 32.0;
     }
-    if (layer.type == "Embed" || layer.type == "Slice" || layer.type == "Crop") {
+    const bool reads_results =
+        layer.type == "Embed" || layer.type == "Slice" || layer.type == "Crop";
+    spec.works = works_of(layer, cost, weight_bytes, reads_results);
+    if (reads_results) {
       // These layers read only those elements of their input that they return.
       double bytes = 0.0;
       for (const NcnnShape& shape : outputs) bytes += shape.elements() * kBytesPerElement;
@@ -191,8 +208,32 @@ class NcnnReader {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const std::uint32_t blob = layer.outputs[i];
       tensors_[blob] = graph_.add_result(op, std::string(model_.blobs[blob]),
-                                         outputs[i].elements() * kBytesPerElement);
+                                         outputs[i].elements() * kBytesPerElement, types_[blob]);
     }
+  }
+
+  // Returns the works of a layer, with the bytes that blobs of their types take.
+  std::vector<kernel::Work> works_of(const NcnnLayer& layer, const NcnnCost& cost,
+                                     double weight_bytes, bool reads_results) const {
+    const auto bytes_of = [&](std::uint32_t blob) {
+      return shapes_[blob].elements() * element_bytes(types_[blob]);
+    };
+    WorkList list;
+    for (kernel::Work work : cost.works) {
+      if (cost.works.size() > 1 && work.flops) list.add(std::move(work));
+    }
+    if (cost.works.size() > 1) return list.list();
+    kernel::Work work = cost.works.empty() ? kernel::Work{} : cost.works.front();
+    if (!work.flops) work.flops = cost.flops / work.count;
+    double read = weight_bytes, written = 0.0;
+    std::set<ModelGraph::Tensor> seen;
+    for (const std::uint32_t blob : layer.inputs) {
+      if (seen.insert(tensors_[blob]).second) read += bytes_of(blob);
+    }
+    for (const std::uint32_t blob : layer.outputs) written += bytes_of(blob);
+    work.bytes_read = (reads_results ? written : read) / work.count;
+    work.bytes_written = written / work.count;
+    return {work};
   }
 
   // Sets the sizes of an input that the file leaves open: to the user's, else to those that the
@@ -284,9 +325,10 @@ class NcnnReader {
   std::set<std::string> bound_;  // the options' dimensions that the model has
   NcnnModel model_;
   ModelGraph graph_;
-  // The next five have an entry for each blob.
+  // The next six have an entry for each blob.
   std::vector<NcnnShape> shapes_;
   std::vector<ModelGraph::Tensor> tensors_;
+  std::vector<ElementType> types_;
   std::vector<bool> is_read_;
   std::vector<bool> trained_;                     // whether it is trained data
   std::vector<NcnnShape> wanted_;                 // the shape that its readers want

@@ -138,19 +138,19 @@ const LayerRule* rule_of(std::string_view type) {
   return found == std::end(kNcnnRules) ? nullptr : found;
 }
 
-// Returns the bits of one weight. A parameter of the layer says whether its weights are quantised:
-// 0 stands for no, 400 to 899 for blocks of 4 to 8 bits as the hundreds say, all else for 8 bits.
-double weight_bits(const NcnnLayer& layer) {
+// Returns the parameter of a layer that says whether its weights are quantised: 0 stands for no,
+// 400 to 899 for blocks of 4 to 8 bits as the hundreds say, all else for 8 bits, with products in 8
+// bits.
+std::int64_t quantisation_of(const NcnnLayer& layer) {
   const bool newer =
       layer.type == "Gemm" || layer.type == "MultiHeadAttention" || layer.type == "Embed";
   const bool older = layer.type == "Convolution" || layer.type == "ConvolutionDepthWise" ||
                      layer.type == "InnerProduct" || layer.type == "LSTM" || layer.type == "GRU" ||
                      layer.type == "RNN";
-  const std::int64_t term = newer   ? layer.params.integer(18, 0)
-                            : older ? layer.params.integer(8, 0)
-                                    : 0;
-  if (term == 0) return 32.0;
-  return term >= 400 && term < 900 ? static_cast<double>(term / 100) : 8.0;
+  return newer ? layer.params.integer(18, 0) : older ? layer.params.integer(8, 0) : 0;
+}
+bool is_in_blocks(std::int64_t term) {
+  return term >= 400 && term < 900;
 }
 
 // Returns the input's shape with which the result of a layer without weights is as wanted.
@@ -175,6 +175,12 @@ NcnnShape wanted_before(const NcnnLayer& layer, NcnnShape wanted) {
 }
 
 }  // namespace
+
+double ncnn_weight_bits(const NcnnLayer& layer) {
+  const std::int64_t term = quantisation_of(layer);
+  if (term == 0) return 32.0;
+  return is_in_blocks(term) ? static_cast<double>(term / 100) : 8.0;
+}
 
 double NcnnShape::elements() const {
   return static_cast<double>(w) * static_cast<double>(h) * static_cast<double>(d) *
@@ -231,8 +237,44 @@ NcnnCost ncnn_cost(const NcnnLayer& layer, std::span<const NcnnShape> inputs,
   const LayerRule* rule = rule_of(layer.type);
   if (rule == nullptr) return {outputs[0].elements()};
   NcnnCost cost = rule->cost(layer, inputs, outputs);
-  cost.weight_bits = weight_bits(layer);
+  cost.weight_bits = ncnn_weight_bits(layer);
+  if (cost.works.empty()) {
+    const kernel::Work work = ncnn_work_on_rows(layer, inputs[0], outputs[0]);
+    if (work != kernel::Work{}) cost.works = {work};
+  }
+  // Weights in blocks are only stored so: products are of floating numbers.
+  const std::int64_t term = quantisation_of(layer);
+  if (term == 0 || is_in_blocks(term)) return cost;
+  for (kernel::Work& work : cost.works) {
+    if (work.depth > 0.0) work.type = ElementType::kI8;
+  }
   return cost;
+}
+
+ElementType ncnn_result_type(const NcnnLayer& layer, ElementType input) {
+  if (layer.type == "Cast") {
+    switch (layer.params.integer(1, 0)) {
+      case 1:
+        return ElementType::kF32;
+      case 2:
+        return ElementType::kF16;
+      case 3:
+        return ElementType::kI8;
+      case 4:
+        return ElementType::kBf16;
+      default:
+        return input;
+    }
+  }
+  if (layer.type == "Quantize" || layer.type == "Requantize") return ElementType::kI8;
+  // Terms above 100 say that the next layer is quantised as well and takes integers.
+  const std::int64_t term = quantisation_of(layer);
+  if (term > 100 && !is_in_blocks(term)) return ElementType::kI8;
+  if (is_floating(input)) return input;
+  const kernel::WorkClass work_class = kernel::classify_op(layer.type);
+  const bool keeps = ncnn_kind(layer.type) == NcnnKind::kView || layer.type == "ReLU" ||
+                     layer.type == "Pooling" || work_class == kernel::WorkClass::kCopy;
+  return keeps ? input : ElementType::kF32;
 }
 
 NcnnShape ncnn_wanted_input(const NcnnLayer& layer, std::size_t input,

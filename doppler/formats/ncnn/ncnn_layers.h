@@ -15,6 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "doppler/base/element_type.h"
+#include "doppler/kernel/work.h"
+
 namespace doppler::formats {
 
 // --- the text ---
@@ -80,6 +83,9 @@ struct NcnnCost {
   double flops = 0.0;
   double weights = 0.0;       // number of trained values
   double weight_bits = 32.0;  // bits of each of them
+  // The layer's kernels, each with its flops and bytes, which a single one may leave out if they
+  // are the layer's. None stands for a single one of the class that the layer's type says.
+  std::vector<kernel::Work> works = {};
 };
 
 // The way in which a layer is treated.
@@ -99,6 +105,10 @@ std::vector<NcnnShape> ncnn_output_shapes(const NcnnLayer& layer,
 
 NcnnCost ncnn_cost(const NcnnLayer& layer, std::span<const NcnnShape> inputs,
                    std::span<const NcnnShape> outputs);
+
+// Returns the type of the elements that a layer gives: what it converts to, else that of its first
+// input. Layers that compute give floating numbers.
+ElementType ncnn_result_type(const NcnnLayer& layer, ElementType input);
 
 // The wish for a blob of which any shape will do. In a wish, rank 0 stands for any rank and size 0
 // for any size.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "doppler/formats/ncnn/ncnn_layers.h"
+#include "doppler/formats/work_list.h"
 
 namespace doppler::formats {
 
@@ -38,9 +39,16 @@ NcnnProduct ncnn_gemm_sizes(const NcnnParams& params, NcnnInputs inputs);
 // An einsum of an Einsum layer.
 struct NcnnEinsum {
   std::vector<std::pair<char, std::int64_t>> sizes;  // of each letter
+  std::vector<ContractionIndex> indices;             // what it is a letter of, in the same order
   std::string result;                                // the letters of the result
 };
 NcnnEinsum ncnn_einsum(const NcnnLayer& layer, NcnnInputs inputs);
+
+// Returns the bits of one weight of a layer.
+double ncnn_weight_bits(const NcnnLayer& layer);
+
+// Returns the rows and columns of layers that normalise or reduce; else Work{}.
+kernel::Work ncnn_work_on_rows(const NcnnLayer& layer, NcnnShape in, const NcnnShape& out);
 
 // Returns the side of the blocks of pixels that become channels (Reorg, YoloV5Focus), or of the
 // blocks that channels become (PixelShuffle).

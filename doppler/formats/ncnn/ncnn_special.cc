@@ -17,6 +17,9 @@ NcnnEinsum ncnn_einsum(const NcnnLayer& layer, NcnnInputs inputs) {
   if (arrow < text.size()) einsum.result = text.substr(arrow + 2);
   std::size_t input = 0;
   std::int64_t place = 0;
+  const auto is_of_result = [&](char letter) {
+    return einsum.result.find(letter) != std::string::npos;
+  };
   for (const char letter : std::string_view(text).substr(0, arrow)) {
     if (letter == ',') {
       ++input;
@@ -26,9 +29,15 @@ NcnnEinsum ncnn_einsum(const NcnnLayer& layer, NcnnInputs inputs) {
     if (input >= inputs.size()) break;
     NcnnShape shape = inputs[input];
     const std::int64_t* size = shape.axis(place++);
-    const bool is_new = std::none_of(einsum.sizes.begin(), einsum.sizes.end(),
-                                     [&](const auto& entry) { return entry.first == letter; });
-    if (size != nullptr && is_new) einsum.sizes.emplace_back(letter, *size);
+    if (size == nullptr) continue;
+    const auto known = std::find_if(einsum.sizes.begin(), einsum.sizes.end(),
+                                    [&](const auto& entry) { return entry.first == letter; });
+    const auto at = static_cast<std::size_t>(known - einsum.sizes.begin());
+    if (known == einsum.sizes.end()) {
+      einsum.sizes.emplace_back(letter, *size);
+      einsum.indices.push_back({static_cast<double>(*size), false, false, is_of_result(letter)});
+    }
+    (input == 0 ? einsum.indices[at].in_first : einsum.indices[at].in_others) = true;
   }
   return einsum;
 }
@@ -142,11 +151,12 @@ Shapes gated_delta_rule(const NcnnLayer& layer, NcnnInputs in) {
 namespace ncnn_costs {
 
 NcnnCost einsum(const NcnnLayer& layer, NcnnInputs in, NcnnOutputs) {
+  const NcnnEinsum equation = ncnn_einsum(layer, in);
   double steps = in.size() > 1 ? 2.0 : 1.0;
-  for (const auto& [letter, size] : ncnn_einsum(layer, in).sizes) {
-    steps *= static_cast<double>(size);
-  }
-  return {steps};
+  for (const auto& [letter, size] : equation.sizes) steps *= static_cast<double>(size);
+  NcnnCost cost{steps};
+  if (in.size() > 1) cost.works = {contraction_of(equation.indices)};
+  return cost;
 }
 
 // Returns the flops of a fast Fourier transform for each frame.
@@ -157,7 +167,11 @@ NcnnCost spectrogram(const NcnnLayer& layer, NcnnInputs, NcnnOutputs out) {
 }
 
 NcnnCost short_convolution(const NcnnLayer&, NcnnInputs in, NcnnOutputs out) {
-  return {2.0 * static_cast<double>(in[0].w) * out[0].elements()};
+  NcnnCost cost{2.0 * static_cast<double>(in[0].w) * out[0].elements()};
+  const auto channels = std::max(static_cast<double>(in[0].h), 1.0);
+  cost.works = {
+      convolution_of(channels, out[0].elements() / channels, 1.0, static_cast<double>(in[0].w))};
+  return cost;
 }
 
 // Returns the flops of updating the state, a matrix, for each token and head. The state decays (one
@@ -165,7 +179,10 @@ NcnnCost short_convolution(const NcnnLayer&, NcnnInputs in, NcnnOutputs out) {
 // multiplied by the query (two operations per element each).
 NcnnCost gated_delta_rule(const NcnnLayer&, NcnnInputs in, NcnnOutputs out) {
   if (in.size() < 7) return {out[0].elements()};
-  return {7.0 * static_cast<double>(in[5].w) * in[6].elements()};
+  NcnnCost cost{7.0 * static_cast<double>(in[5].w) * in[6].elements()};
+  cost.works = {{.work_class = kernel::WorkClass::kRecurrence,
+                 .count = std::max(static_cast<double>(in[6].c), 1.0)}};
+  return cost;
 }
 
 }  // namespace ncnn_costs

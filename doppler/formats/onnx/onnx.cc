@@ -57,7 +57,9 @@ OnnxImported OnnxReader::read() && {
     OnnxFacts facts{input.type, notes_.bind(input), std::nullopt, false};
     if (!facts.shape) facts.shape = notes_.shapeless_input(input.name);
     const ValueIndex value = add_value(scope, input.name, std::move(facts));
-    values_[value].tensor = graph_.add_input(std::string(input.name), values_[value].facts.bytes());
+    const OnnxFacts& known = values_[value].facts;
+    values_[value].tensor =
+        graph_.add_input(std::string(input.name), known.bytes(), onnx_element_type(known.type));
   }
   op_of_.assign(graph.nodes.size(), kNone);
   for (const std::size_t i : order_of(graph.nodes, scope)) {
@@ -159,6 +161,7 @@ void OnnxReader::visit(const OnnxNode& node, Scope& scope, Body* body, const Att
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       op.outputs[i].constant = true;
       op.outputs[i].stored_bytes = i == 0 ? stored : 0.0;
+      if (i == 0 && stored > 0.0) op.outputs[i].stored_type = op.input(0).storage();
       folded.outputs.push_back(add_value(scope, node.outputs[i], std::move(op.outputs[i])));
     }
     // A node that refers to attributes of its function may give other results in the next call.
@@ -237,7 +240,8 @@ ModelGraph::Tensor OnnxReader::tensor_of(std::uint32_t index) {
   const bool shape_like =
       value.facts.data && (elements <= 1 || (onnx_is_integer(value.facts.type) && elements <= 64));
   if (shape_like) return kNone;
-  value.tensor = graph_.add_parameter(std::string(value.name), value.facts.bytes());
+  value.tensor = graph_.add_parameter(std::string(value.name), value.facts.bytes(),
+                                      onnx_element_type(value.facts.storage()));
   return value.tensor;
 }
 
@@ -258,11 +262,45 @@ void OnnxReader::work(const OnnxNode& node, OnnxOp& op, const Values& inputs, Sc
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].empty()) written += op.outputs[i].bytes();
   }
-  const Body cost{
-      op.flops.value_or(op.outputs[0].shape ? onnx_elements(*op.outputs[0].shape) : 0.0),
-      op.bytes_read.value_or(read), op.bytes_written.value_or(written), true, std::move(operands)};
+  Body cost{
+      .flops = op.flops.value_or(op.outputs[0].shape ? onnx_elements(*op.outputs[0].shape) : 0.0),
+      .bytes_read = op.bytes_read.value_or(read),
+      .bytes_written = op.bytes_written.value_or(written),
+      .any = true,
+      .works = {},
+      .operands = std::move(operands)};
+  if (node.op.starts_with("QLinear")) op.computes_in = ElementType::kI8;
+  // An operation of the graph itself says by its name and its operands what the rules leave open.
+  if (body != nullptr || !op.works.empty() || op.computes_in) cost.works = works_of(node, op, cost);
   for (OnnxFacts& output : op.outputs) output.data.reset();
   emit(node, cost, std::move(op.outputs), scope, body);
+}
+
+// Returns the works of an operation, with all that its rule leaves open.
+WorkList OnnxReader::works_of(const OnnxNode& node, const OnnxOp& op, const Body& cost) {
+  const auto [entry, is_new] = class_of_.try_emplace(node.op, kernel::WorkClass::kElementwise);
+  if (is_new) entry->second = kernel::classify_op(node.op);
+  std::optional<ElementType> type = op.computes_in;
+  for (std::size_t i = 0; i < op.input_count() && !type; ++i) {
+    const auto of_input = onnx_element_type(op.input(i).type);
+    if (of_input && is_floating(*of_input)) type = of_input;
+  }
+  if (!type) type = onnx_element_type(op.input(0).type);
+  std::vector<kernel::Work> works = op.works;
+  if (works.empty()) works.emplace_back();
+  WorkList list;
+  for (kernel::Work& work : works) {
+    if (!work.work_class) work.work_class = entry->second;
+    if (!work.type) work.type = type;
+    if (works.size() > 1 && !work.flops) continue;  // of no size
+    if (works.size() == 1) {
+      if (!work.flops) work.flops = cost.flops / work.count;
+      if (!work.bytes_read) work.bytes_read = cost.bytes_read / work.count;
+      if (!work.bytes_written) work.bytes_written = cost.bytes_written / work.count;
+    }
+    list.add(std::move(work));
+  }
+  return list;
 }
 
 // Adds an operation to the graph, or its cost to the enclosing body.
@@ -280,6 +318,7 @@ void OnnxReader::emit(const OnnxNode& node, const Body& cost, std::vector<OnnxFa
                         .flops = cost.flops,
                         .bytes_read = cost.bytes_read,
                         .bytes_written = cost.bytes_written,
+                        .works = cost.works.list(),
                         .operands = std::move(operands)});
     op_of_[current_] = op;
   } else {
@@ -288,8 +327,9 @@ void OnnxReader::emit(const OnnxNode& node, const Body& cost, std::vector<OnnxFa
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     const ValueIndex value = add_value(scope, node.outputs[i], std::move(results[i]));
     if (body != nullptr || node.outputs[i].empty()) continue;
-    values_[value].tensor =
-        graph_.add_result(op, std::string(node.outputs[i]), values_[value].facts.bytes());
+    const OnnxFacts& facts = values_[value].facts;
+    values_[value].tensor = graph_.add_result(op, std::string(node.outputs[i]), facts.bytes(),
+                                              onnx_element_type(facts.type));
     values_[value].source = op;
   }
 }

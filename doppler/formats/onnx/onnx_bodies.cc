@@ -58,7 +58,8 @@ void OnnxReader::Body::add(const Body& other, double times) {
   flops += times * other.flops;
   bytes_read += times * other.bytes_read;
   bytes_written += times * other.bytes_written;
-  works |= other.works;
+  any |= other.any;
+  works.add(other.works, times);
   operands.insert(operands.end(), other.operands.begin(), other.operands.end());
 }
 
@@ -81,6 +82,7 @@ OnnxFacts OnnxReader::facts_of(ValueIndex value) const {
   if (!facts.shape) facts.shape = OnnxShape{};
   facts.constant = false;
   facts.stored_bytes = 0.0;
+  facts.stored_type = OnnxType::kUndefined;
   return facts;
 }
 
@@ -168,7 +170,7 @@ void OnnxReader::visit_if(const OnnxNode& node, const Values& inputs, Scope& sco
     cost.operands.insert(cost.operands.end(), sum.operands.begin(), sum.operands.end());
     if (sum.flops + sum.bytes_read >= dearest.flops + dearest.bytes_read) std::swap(dearest, sum);
   }
-  if (known && !dearest.works && all_placed(taken)) {
+  if (known && !dearest.any && all_placed(taken)) {
     adopt(node, taken, scope, body);
     return;
   }
@@ -373,7 +375,7 @@ void OnnxReader::visit_function(const OnnxFunction& function, const OnnxNode& no
   Values given;
   for (const std::string_view output : function.outputs)
     given.push_back(inner.find(output).value_or(kNone));
-  if (replaced || (!sum.works && all_placed(given))) {
+  if (replaced || (!sum.any && all_placed(given))) {
     adopt(node, given, scope, body);
     if (replaced) op_of_[current_] = kNone;  // its nodes may be on several devices
     return;

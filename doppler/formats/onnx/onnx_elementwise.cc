@@ -15,7 +15,36 @@ void unary(OnnxOp& op) {
   op.flops = kFlops * op.input(0).elements();
 }
 
-// Does the same, but the attribute dtype may ask for another type.
+// Softmax and its like of kFlops operations per element. Since opset 13 a row is along one axis,
+// before it was that axis and all behind it, as it still is in com.microsoft's.
+template <int kFlops>
+void softmax(OnnxOp& op) {
+  unary<kFlops>(op);
+  const OnnxShape* x = op.shape(0);
+  const bool one_axis = op.opset() >= 13 && op.node().domain.empty();
+  const auto axis =
+      x == nullptr ? std::nullopt : onnx_axis(op.integer("axis", one_axis ? -1 : 1), x->size());
+  if (!axis) return;
+  const auto from = x->begin() + static_cast<std::ptrdiff_t>(*axis);
+  const double columns = onnx_elements(OnnxShape(from, one_axis ? from + 1 : x->end()));
+  op.works = {kernel::row_work(kernel::WorkClass::kSoftmax,
+                               onnx_elements(*x) / std::max(columns, 1.0), columns)};
+}
+
+// Sums along the axis that the second input names.
+void cumulate(OnnxOp& op) {
+  unary<1>(op);
+  const OnnxShape* x = op.shape(0);
+  const auto given = op.integers(1);
+  if (x == nullptr || !given || given->empty()) return;
+  const auto axis = onnx_axis(given->front(), x->size());
+  if (!axis) return;
+  const auto columns = as_double((*x)[*axis]);
+  op.works = {kernel::row_work(kernel::WorkClass::kReduction,
+                               onnx_elements(*x) / std::max(columns, 1.0), columns)};
+}
+
+// Does as unary(), but the attribute dtype may ask for another type.
 template <int kFlops>
 void unary_of_type(OnnxOp& op) {
   unary<kFlops>(op);
@@ -36,6 +65,7 @@ void bias_split_gelu(OnnxOp& op) {
   OnnxShape out = *x;
   out.back() /= 2;
   op.flops = 10.0 * onnx_elements(out);
+  op.works = {{.work_class = kernel::WorkClass::kGated}};
   op.set(0, op.input(0).type, std::move(out));
 }
 
@@ -51,6 +81,12 @@ void broadcast(OnnxOp& op) {
   op.flops = kFlops * onnx_elements(shape) *
              std::max<double>(1.0, static_cast<double>(op.input_count()) - 1.0);
   op.set(0, kBool ? OnnxType::kBool : op.input(0).type, std::move(shape));
+}
+
+// Sum and Mean, which elsewhere are names of reductions.
+void combine(OnnxOp& op) {
+  broadcast<1>(op);
+  op.works = {{.work_class = kernel::WorkClass::kElementwise}};
 }
 
 // Operators of com.microsoft with two operands, each followed by its scale and zero point.
@@ -170,11 +206,11 @@ constexpr OnnxRuleEntry kOnnxElementwiseRules[] = {{"Identity", identity},
                                                    {"IsNaN", unary_to_bool<1>},
                                                    {"IsInf", unary_to_bool<1>},
                                                    {"Trilu", unary<0>},
-                                                   {"CumSum", unary<1>},
-                                                   {"CumProd", unary<1>},
-                                                   {"Softmax", unary<5>},
-                                                   {"LogSoftmax", unary<6>},
-                                                   {"Hardmax", unary<2>},
+                                                   {"CumSum", cumulate},
+                                                   {"CumProd", cumulate},
+                                                   {"Softmax", softmax<5>},
+                                                   {"LogSoftmax", softmax<6>},
+                                                   {"Hardmax", softmax<2>},
                                                    {"EyeLike", unary_of_type<0>},
                                                    {"RandomNormalLike", unary_of_type<8>},
                                                    {"RandomUniformLike", unary_of_type<8>},
@@ -186,7 +222,7 @@ constexpr OnnxRuleEntry kOnnxElementwiseRules[] = {{"Identity", identity},
                                                    {"Affine", unary<2>},
                                                    {"ParametricSoftplus", unary<4>},
                                                    {"ScaledTanh", unary<3>},
-                                                   {"BiasSoftmax", unary<6>},
+                                                   {"BiasSoftmax", softmax<6>},
                                                    {"BiasDropout", unary<2>},
                                                    {"Add", broadcast<1>},
                                                    {"Sub", broadcast<1>},
@@ -207,8 +243,8 @@ constexpr OnnxRuleEntry kOnnxElementwiseRules[] = {{"Identity", identity},
                                                    {"GreaterOrEqual", broadcast<1, true>},
                                                    {"Less", broadcast<1, true>},
                                                    {"LessOrEqual", broadcast<1, true>},
-                                                   {"Sum", broadcast<1>},
-                                                   {"Mean", broadcast<1>},
+                                                   {"Sum", combine},
+                                                   {"Mean", combine},
                                                    {"Max", broadcast<1>},
                                                    {"Min", broadcast<1>},
                                                    {"QLinearAdd", qlinear_binary},

@@ -56,6 +56,10 @@ bool weights_end_with_channels(const OnnxOp& op, const OnnxShape& w, Channels da
   return !std::equal(kernel.begin(), kernel.end(), w.begin() + 2, w.end());
 }
 
+double groups_of(const OnnxOp& op) {
+  return as_double(std::max<std::int64_t>(op.integer("group", 1), 1));
+}
+
 void convolve(OnnxOp& op, std::size_t weights, OnnxType type, Channels channels) {
   const OnnxShape *x = op.shape(0), *w = op.shape(weights);
   if (x == nullptr || w == nullptr || x->size() < 2 || w->size() != x->size()) return;
@@ -73,6 +77,9 @@ void convolve(OnnxOp& op, std::size_t weights, OnnxType type, Channels channels)
   // Of the input channels, weights have only those of one group.
   const auto inputs = static_cast<double>(ends_with_channels ? w->back() : (*w)[1]);
   op.flops = 2.0 * onnx_elements(out) * window * inputs;
+  const double channels_out = as_double(w->front()), groups = groups_of(op);
+  op.works = {convolution_of(groups, onnx_elements(out) / std::max(channels_out, 1.0),
+                             channels_out / groups, window * inputs)};
   op.set(0, type, std::move(out));
 }
 void conv(OnnxOp& op) {
@@ -82,6 +89,7 @@ void nhwc_conv(OnnxOp& op) {
   convolve(op, 1, op.input(0).type, Channels::kLast);
 }
 void conv_integer(OnnxOp& op) {
+  op.computes_in = ElementType::kI8;
   convolve(op, 1, OnnxType::kInt32, Channels::kSecond);
 }
 // Returns the position of channels by an attribute that only operators of com.microsoft have.
@@ -117,6 +125,10 @@ void conv_transpose(OnnxOp& op) {
     window *= kernel;
   }
   op.flops = 2.0 * onnx_elements(*x) * window * static_cast<double>((*w)[1]);
+  // Every pixel of the operand gives a window of the result.
+  const double channels = as_double((*x)[1]), groups = groups_of(op);
+  op.works = {convolution_of(groups, onnx_elements(*x) / std::max(channels, 1.0),
+                             window * as_double((*w)[1]), channels / groups)};
   op.set(0, op.input(0).type, std::move(out));
 }
 
@@ -132,6 +144,7 @@ void pool_windows(OnnxOp& op, Channels channels) {
     window *= static_cast<double>(std::max<std::int64_t>(at_or(kernel, i, 1), 1));
   }
   op.flops = onnx_elements(out) * window;
+  op.works = {kernel::row_work(kernel::WorkClass::kReduction, onnx_elements(out), window)};
   op.set(1, OnnxType::kInt64, out);
   op.set(0, op.input(0).type, std::move(out));
 }
@@ -149,10 +162,13 @@ void global_pool(OnnxOp& op) {
   OnnxShape out = *x;
   for (std::size_t i = 0; i + 2 < x->size(); ++i) out[i + first_spatial(channels)] = 1;
   op.flops = onnx_elements(*x);
+  op.works = {kernel::row_work(kernel::WorkClass::kReduction, onnx_elements(out),
+                               onnx_elements(*x) / std::max(onnx_elements(out), 1.0))};
   op.set(0, op.input(0).type, std::move(out));
 }
 
 void max_unpool(OnnxOp& op) {
+  op.works = {{.work_class = kernel::WorkClass::kGather}};
   op.set_like(0, 0);
   if (const auto given = op.integers(2)) {
     op.set(0, op.input(0).type, *given);
@@ -174,6 +190,45 @@ void batch_norm(OnnxOp& op) {
   for (std::size_t i = 1; i < op.outputs.size(); ++i)
     op.set_like(i, std::min<std::size_t>(i + 2, 4));
   op.flops = 2.0 * op.input(0).elements();
+  // At inference the statistics are given, so that it is one multiplication and one addition.
+  if (op.integer("training_mode", 0) == 0) {
+    op.works = {{.work_class = kernel::WorkClass::kElementwise}};
+  }
+}
+
+// Returns the number of parts of x that are normalised each by itself; nothing if they overlap or
+// their number is not known.
+std::optional<double> norm_rows(const OnnxOp& op, const OnnxShape& x) {
+  const std::string_view name = op.node().op;
+  if (name == "LRN" || x.empty()) return std::nullopt;
+  const auto leading = [&](std::size_t count) {
+    const std::size_t end = std::min(count, x.size());
+    return onnx_elements(OnnxShape(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(end)));
+  };
+  if (name == "InstanceNormalization") return leading(2);
+  if (name == "GroupNormalization") return leading(1) * as_double(op.integer("num_groups", 1));
+  if (name == "GroupNorm" || name == "SkipGroupNorm")
+    return leading(1) * as_double(op.integer("groups", 1));
+  if (name == "MeanVarianceNormalization") {
+    std::vector<std::int64_t> axes = op.integer_list("axes");
+    if (axes.empty()) axes = {0, 2, 3};
+    OnnxShape rest = x;
+    for (const std::int64_t axis : axes) {
+      if (const auto at = onnx_axis(axis, x.size())) rest[*at] = 1;
+    }
+    return onnx_elements(rest);
+  }
+  const auto axis = onnx_axis(op.integer("axis", -1), x.size());
+  if (!axis) return std::nullopt;
+  if (name == "LpNormalization") return onnx_elements(x) / std::max(as_double(x[*axis]), 1.0);
+  return leading(*axis);
+}
+
+void add_norm(OnnxOp& op, const OnnxShape& x) {
+  if (const auto rows = norm_rows(op, x)) {
+    op.works = {
+        kernel::row_work(kernel::WorkClass::kNorm, *rows, onnx_elements(x) / std::max(*rows, 1.0))};
+  }
 }
 
 // The mean and the inverse deviation are optional outputs.
@@ -188,6 +243,7 @@ void norm(OnnxOp& op) {
   op.set(1, OnnxType::kFloat, statistics);
   op.set(2, OnnxType::kFloat, statistics);
   op.flops = kFlops * onnx_elements(*x);
+  add_norm(op, *x);
 }
 
 // An operator of com.microsoft that normalises the sum of two inputs. The sum is the fourth output.
@@ -201,6 +257,7 @@ void skip_group_norm(OnnxOp& op) {
   op.set_like(0, 0);
   op.set_like(1, 0);
   op.flops = 10.0 * op.input(0).elements();
+  if (op.shape(0) != nullptr) add_norm(op, *op.shape(0));
 }
 
 void embed_norm(OnnxOp& op) {
@@ -209,10 +266,37 @@ void embed_norm(OnnxOp& op) {
   OnnxShape out = *ids;
   out.push_back(words->back());
   op.flops = 10.0 * onnx_elements(out);
+  op.works = {
+      kernel::row_work(kernel::WorkClass::kNorm, onnx_elements(*ids), as_double(words->back()))};
   op.bytes_read = 3.0 * onnx_elements(out) * onnx_type_bytes(op.input(2).type);
   op.set(1, OnnxType::kInt32, {ids->empty() ? 1 : (*ids)[0]});
   op.set(0, op.input(2).type, out);
   op.set(2, op.input(2).type, out);
+}
+
+// Adds the works of a recurrent layer: a product that projects the inputs of all steps, and then
+// step by step, in each direction, one of the state. The weights of directions are the batch of the
+// first.
+void add_steps(OnnxOp& op, double length, double batch) {
+  const bool quantised = op.node().op == "DynamicQuantizeLSTM";  // its weights are transposed
+  if (quantised) op.computes_in = ElementType::kI8;
+  const std::size_t gates_at = quantised ? 2 : 1, depth_at = quantised ? 1 : 2;
+  const OnnxShape *w = op.shape(1), &r = *op.shape(2);
+  const double ways = as_double(r[0]), gates = as_double(r[gates_at]),
+               hidden = as_double(r[depth_at]), bytes = onnx_type_bytes(op.input(0).type);
+  const double projected = batch * gates * bytes;  // bytes of one step and direction
+  if (w != nullptr && w->size() == 3) {
+    op.works.push_back(
+        product_of(ways, length * batch, as_double((*w)[gates_at]), as_double((*w)[depth_at])));
+    op.works.back().bytes_read = op.input(0).bytes() + op.input(1).bytes();
+    op.works.back().bytes_written = projected * length * ways;
+  }
+  kernel::Work step = product_of(1.0, batch, gates, hidden);
+  step.work_class = kernel::WorkClass::kRecurrence;
+  step.count = length * ways;
+  step.bytes_read = op.input(2).bytes() / std::max(ways, 1.0) + projected + batch * hidden * bytes;
+  step.bytes_written = batch * hidden * bytes;
+  op.works.push_back(step);
 }
 
 // LSTM, GRU and RNN, where X is [sequence, batch, input] and W [directions, gates * hidden, input].
@@ -224,6 +308,7 @@ void recurrent(OnnxOp& op) {
   const std::int64_t ways = (*r)[0], hidden = op.integer("hidden_size", (*r)[2]);
   const double weights = onnx_elements(*r) + (w != nullptr ? onnx_elements(*w) : 0.0);
   op.flops = 2.0 * weights * static_cast<double>(length) * static_cast<double>(batch);
+  add_steps(op, as_double(length), as_double(batch));
   const OnnxType type = op.input(0).type;
   op.set(0, type,
          batch_first ? OnnxShape{batch, length, ways, hidden}

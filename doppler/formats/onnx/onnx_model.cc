@@ -438,6 +438,44 @@ double onnx_type_bytes(OnnxType type) {
   return kTypeBytes[static_cast<std::size_t>(type)];
 }
 
+std::optional<ElementType> onnx_element_type(OnnxType type) {
+  switch (static_cast<int>(type)) {
+    case 1:
+      return ElementType::kF32;
+    case 2:
+    case 3:
+      return ElementType::kI8;
+    case 4:
+    case 5:
+      return ElementType::kI16;
+    case 6:
+    case 12:
+      return ElementType::kI32;
+    case 7:
+    case 13:
+      return ElementType::kI64;
+    case 9:
+      return ElementType::kBool;
+    case 10:
+      return ElementType::kF16;
+    case 11:
+      return ElementType::kF64;
+    case 16:
+      return ElementType::kBf16;
+    case 17:
+    case 18:
+    case 19:
+    case 20:
+    case 24:
+      return ElementType::kFp8;
+    case 21:
+    case 22:
+      return ElementType::kI4;
+    default:
+      return std::nullopt;
+  }
+}
+
 bool onnx_is_integer(OnnxType type) {
   const int number = static_cast<int>(type);
   return (number >= 2 && number <= 7) || number == 9 || number == 12 || number == 13;

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "doppler/base/element_type.h"
+
 namespace doppler::formats {
 
 // TensorProto.DataType; others than these are kept as their number.
@@ -29,6 +31,9 @@ enum class OnnxType : std::int32_t {
 };
 // Returns the bytes of one element; 4 for undefined types.
 double onnx_type_bytes(OnnxType type);
+// Returns the type in graphs, or nothing for text, complex numbers, and numbers of 2 bits and
+// floats of 4, which graphs have no name for.
+std::optional<ElementType> onnx_element_type(OnnxType type);
 bool onnx_is_integer(OnnxType type);
 // Returns the type of this number, or nothing if there is none.
 std::optional<OnnxType> onnx_type(std::int64_t number);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "doppler/formats/onnx/onnx_model.h"
+#include "doppler/formats/work_list.h"
 
 namespace doppler::formats {
 
@@ -40,7 +41,10 @@ struct OnnxFacts {
   // Longer sequences than kMaxItems are not followed, since every value keeps its own copy.
   static constexpr std::size_t kMaxItems = 1024;
   std::optional<std::vector<OnnxShape>> items = std::nullopt;
+  // The type of a packed constant as it is stored; kUndefined: `type`.
+  OnnxType stored_type = OnnxType::kUndefined;
 
+  OnnxType storage() const { return stored_type == OnnxType::kUndefined ? type : stored_type; }
   double elements() const { return shape ? onnx_elements(*shape) : 0.0; }
   double bytes() const;
 };
@@ -84,6 +88,13 @@ class OnnxOp {
   std::optional<double> bytes_read, bytes_written;  // absent: all operands, all results
   bool view = false;     // the first output is the first input under another shape
   bool guessed = false;  // the sizes depend on the data; the rule took a bound
+
+  // What it computes, for predictions of its time: its kernels, each with its flops and bytes,
+  // which a single one may leave out if they are the operation's. None stands for a single one of
+  // the class that the operator's name says.
+  std::vector<kernel::Work> works;
+  // The type that works without one compute in; absent: that of the first floating input.
+  std::optional<ElementType> computes_in;
 
   void set(std::size_t i, OnnxType type, OnnxShape shape);
   // Makes output i like an input, which may be a tensor or a sequence.

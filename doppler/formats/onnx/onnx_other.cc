@@ -19,6 +19,11 @@ void top_k(OnnxOp& op) {
   if (axis && k) out[*axis] = std::min(*k, out[*axis]);
   op.guessed = !k;
   op.flops = onnx_elements(*x) * std::log2(std::max(axis ? as_double((*x)[*axis]) : 2.0, 2.0));
+  if (axis) {
+    const auto columns = as_double((*x)[*axis]);
+    op.works = {kernel::row_work(kernel::WorkClass::kReduction,
+                                 onnx_elements(*x) / std::max(columns, 1.0), columns)};
+  }
   op.set(1, OnnxType::kInt64, out);
   op.set(0, op.input(0).type, std::move(out));
 }
@@ -200,6 +205,12 @@ void array_feature_extractor(OnnxOp& op) {
   op.bytes_read = op.outputs[0].bytes();
 }
 
+// Makes linear models the product of their rows and coefficients, `results` for each row.
+void add_linear_work(OnnxOp& op, double rows, double results, double coefficients) {
+  if (!op.node().op.starts_with("Linear")) return;
+  op.works = {product_of(1.0, rows, results, coefficients / std::max(results, 1.0))};
+}
+
 // The results are a label and the scores of all classes for each row.
 void classifier(OnnxOp& op) {
   const OnnxShape* x = op.shape(0);
@@ -221,6 +232,7 @@ void classifier(OnnxOp& op) {
                            ? 0.0
                            : as_double(op.integer_list("nodes_treeids").back()) + 1.0;
   op.flops = as_double(rows) * (work + 16.0 * std::max(trees, 0.0) + classes);
+  add_linear_work(op, as_double(rows), classes, work / 2.0);
   op.set(0, OnnxType::kInt64, {rows});
   op.set(1, OnnxType::kFloat, {rows, static_cast<std::int64_t>(classes)});
 }
@@ -236,6 +248,7 @@ void regressor(OnnxOp& op) {
                            : as_double(op.integer_list("nodes_treeids").back()) + 1.0;
   op.flops = as_double(rows) * (work + 16.0 * std::max(trees, 0.0) + 1.0);
   const std::int64_t targets = op.integer("n_targets", op.integer("targets", 1));
+  add_linear_work(op, as_double(rows), as_double(targets), work / 2.0);
   op.set(0, OnnxType::kFloat, {rows, targets});
 }
 

@@ -24,15 +24,23 @@ void multiply(OnnxOp& op, std::size_t a_at, std::size_t b_at, OnnxType type) {
   if (!vector_a) out.push_back(a[a.size() - 2]);
   if (!vector_b) out.push_back(b.back());
   op.flops = 2.0 * onnx_elements(out) * as_double(inner);
+  // One matrix B for all matrices A is a single product with all their rows.
+  const double rows = as_double(a[a.size() - 2]), columns = as_double(b.back());
+  const double batch = onnx_elements(out) / std::max(rows * columns, 1.0);
+  const bool one_b = onnx_elements(OnnxShape(b.begin(), b.end() - 2)) == 1.0;
+  op.works = {one_b ? product_of(1.0, batch * rows, columns, as_double(inner))
+                    : product_of(batch, rows, columns, as_double(inner))};
   op.set(0, type, std::move(out));
 }
 void mat_mul(OnnxOp& op) {
   multiply(op, 0, 1, op.input(0).type);
 }
 void mat_mul_integer(OnnxOp& op) {
+  op.computes_in = ElementType::kI8;
   multiply(op, 0, 1, OnnxType::kInt32);
 }
 void mat_mul_integer_to_float(OnnxOp& op) {
+  op.computes_in = ElementType::kI8;
   multiply(op, 0, 1, OnnxType::kFloat);
 }
 void qlinear_mat_mul(OnnxOp& op) {
@@ -47,6 +55,8 @@ void mat_mul_nbits(OnnxOp& op) {
   OnnxShape out = *a;
   out.back() = op.integer(op.integer("transB", 1) != 0 ? "N" : "K", 1);
   op.flops = 2.0 * onnx_elements(out) * as_double(a->back());
+  op.works = {product_of(1.0, onnx_elements(OnnxShape(a->begin(), a->end() - 1)),
+                         as_double(out.back()), as_double(a->back()))};
   op.set(0, op.input(0).type, std::move(out));
 }
 
@@ -56,6 +66,7 @@ void multiply_matrices(OnnxOp& op, std::size_t b_at, OnnxType type) {
   const bool turn_a = op.integer("transA", 0) != 0, turn_b = op.integer("transB", 0) != 0;
   const std::int64_t m = (*a)[turn_a ? 1 : 0], k = (*a)[turn_a ? 0 : 1], n = (*b)[turn_b ? 0 : 1];
   op.flops = 2.0 * as_double(m) * as_double(n) * as_double(k);
+  op.works = {product_of(1.0, as_double(m), as_double(n), as_double(k))};
   op.set(0, type, {m, n});
 }
 void gemm(OnnxOp& op) {
@@ -64,6 +75,7 @@ void gemm(OnnxOp& op) {
 // An operator of com.microsoft. Its inputs are A and B, each followed by its scale and zero point,
 // then C, then the scale and zero point of the result, without which the result is not quantised.
 void qgemm(OnnxOp& op) {
+  op.computes_in = ElementType::kI8;
   multiply_matrices(op, 3, op.has_input(8) ? op.input(8).type : OnnxType::kFloat);
 }
 
@@ -77,13 +89,25 @@ void mixture_of_experts(OnnxOp& op, std::size_t step) {
   const double experts = std::max(as_double(first->front()), 1.0);
   const double chosen = std::clamp(as_double(op.integer("k", 1)), 1.0, experts);
   const std::int64_t bits = op.integer("expert_weight_bits", 4);
-  double weights = 0.0;
-  for (std::size_t i = 2; i <= 2 + 2 * step; i += step) {
-    weights += op.input(i).elements() * as_double(onnx_packed_values(op.input(i).type, bits));
-  }
-  op.flops = 2.0 * rows * chosen * weights / experts;
   // Rows are taken to choose different experts, until all experts are read.
   const double share = std::min(rows * chosen / experts, 1.0);
+  const double active = std::max(share * experts, 1.0);
+  const double width = as_double(x->back()), row_bytes = onnx_type_bytes(op.input(0).type);
+  double weights = 0.0;
+  for (std::size_t i = 2; i <= 2 + 2 * step; i += step) {
+    const double values =
+        op.input(i).elements() * as_double(onnx_packed_values(op.input(i).type, bits));
+    weights += values;
+    if (values <= 0.0 || width <= 0.0) continue;
+    // The first and the third product widen rows to the experts' size, the second goes back.
+    const double inner = values / experts / width;
+    const bool back = i == 2 + step;
+    const double columns = back ? width : inner, depth = back ? inner : width;
+    op.works.push_back(product_of(active, rows * chosen / active, columns, depth));
+    op.works.back().bytes_read = share * op.input(i).bytes() + rows * chosen * depth * row_bytes;
+    op.works.back().bytes_written = rows * chosen * columns * row_bytes;
+  }
+  op.flops = 2.0 * rows * chosen * weights / experts;
   double read = op.input(0).bytes() + op.input(1).bytes();
   for (std::size_t i = 2; i < op.input_count(); ++i) read += share * op.input(i).bytes();
   op.bytes_read = read;
@@ -105,6 +129,7 @@ void einsum(OnnxOp& op) {
   const std::string left = equation.substr(0, arrow);
   std::map<char, std::int64_t> sizes;
   std::map<char, int> uses;
+  std::map<char, int> terms;  // bit 0: it is in the first term, bit 1: in another one
   OnnxShape ellipsis;
   std::size_t begin = 0;
   for (std::size_t i = 0; i < op.input_count(); ++i) {
@@ -132,6 +157,7 @@ void einsum(OnnxOp& op) {
       std::int64_t& size = sizes.try_emplace(term[j], 1).first->second;
       size = std::max(size, (*shape)[at++]);
       ++uses[term[j]];
+      terms[term[j]] |= i == 0 ? 1 : 2;
     }
   }
   std::string right;
@@ -155,6 +181,19 @@ void einsum(OnnxOp& op) {
   double points = onnx_elements(ellipsis);
   for (const auto& [letter, size] : sizes) points *= as_double(size);
   op.flops = (op.input_count() > 1 ? 2.0 : 1.0) * points;
+  if (op.input_count() > 1) {
+    std::vector<ContractionIndex> indices{{onnx_elements(ellipsis), true, true, true}};
+    for (const auto& [letter, size] : sizes) {
+      indices.push_back({as_double(size), (terms[letter] & 1) != 0, (terms[letter] & 2) != 0,
+                         right.find(letter) != std::string::npos});
+    }
+    op.works = {contraction_of(indices)};
+  } else {
+    const double left_over = onnx_elements(out);
+    op.works = {points > left_over
+                    ? kernel::row_work(kernel::WorkClass::kReduction, left_over, points / left_over)
+                    : kernel::Work{.work_class = kernel::WorkClass::kCopy}};
+  }
   op.set(0, op.input(0).type, std::move(out));
 }
 
@@ -193,6 +232,23 @@ void attention_with_projection(OnnxOp& op) {
              4.0 * batch * length * keys * as_double(hidden);
   op.set(0, op.input(0).type, {(*x)[0], (*x)[1], hidden});
   op.set(1, op.input(0).type, {2, (*x)[0], heads, onnx_size(keys), hidden / heads});
+
+  kernel::Work projection = product_of(1.0, batch * length, as_double((*w)[1]), width);
+  const bool quantised = op.node().op == "QAttention";
+  if (quantised) projection.type = ElementType::kI8;
+  const double projected =
+      batch * length * as_double((*w)[1]) * onnx_type_bytes(op.input(quantised ? 2 : 0).type);
+  projection.bytes_read = op.input(0).bytes() + op.input(1).bytes() + op.input(2).bytes();
+  projection.bytes_written = projected;
+  kernel::Work core{.work_class = kernel::WorkClass::kAttention};
+  core.flops = 4.0 * batch * length * keys * as_double(hidden);
+  core.bytes_read = projected;
+  for (std::size_t i = 3; i < op.input_count(); ++i) *core.bytes_read += op.input(i).bytes();
+  core.bytes_written = 0.0;
+  for (std::size_t i = 0; i < op.node().outputs.size(); ++i) {
+    if (!op.node().outputs[i].empty()) *core.bytes_written += op.outputs[i].bytes();
+  }
+  op.works = {projection, core};
 }
 
 void attention(OnnxOp& op) {
@@ -272,6 +328,8 @@ void reduce(OnnxOp& op) {
     }
   }
   op.flops = kFlops * onnx_elements(*x);
+  op.works = {kernel::row_work(kernel::WorkClass::kReduction, onnx_elements(out),
+                               onnx_elements(*x) / std::max(onnx_elements(out), 1.0))};
   op.set(0, op.input(0).type, std::move(out));
 }
 
@@ -287,6 +345,9 @@ void arg(OnnxOp& op) {
     }
   }
   op.flops = onnx_elements(*x);
+  const double rows = onnx_elements(out);
+  op.works = {kernel::row_work(kernel::WorkClass::kReduction, rows,
+                               onnx_elements(*x) / std::max(rows, 1.0))};
   op.set(0, OnnxType::kInt64, std::move(out));
 }
 
@@ -299,6 +360,9 @@ void loss(OnnxOp& op) {
     out.erase(out.begin() + 1);
   }
   op.flops = 6.0 * onnx_elements(*x);
+  const auto classes = as_double((*x)[1]);
+  op.works = {kernel::row_work(kernel::WorkClass::kSoftmax,
+                               onnx_elements(*x) / std::max(classes, 1.0), classes)};
   op.set_like(1, 0);
   op.set(0, op.input(0).type, std::move(out));
 }

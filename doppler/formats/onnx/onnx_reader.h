@@ -18,6 +18,7 @@
 #include "doppler/formats/onnx/onnx_model.h"
 #include "doppler/formats/onnx/onnx_notes.h"
 #include "doppler/formats/onnx/onnx_op.h"
+#include "doppler/formats/work_list.h"
 
 namespace doppler::formats {
 
@@ -54,7 +55,8 @@ class OnnxReader {
   // The summed costs of a body that becomes one node.
   struct Body {
     double flops = 0.0, bytes_read = 0.0, bytes_written = 0.0;
-    bool works = false;
+    bool any = false;  // whether there is an operation in it
+    WorkList works;    // those of an operation of the graph itself may be left out
     std::vector<ModelGraph::Tensor> operands;  // from outside
 
     void add(const Body& other, double times);
@@ -79,6 +81,7 @@ class OnnxReader {
   void pass_on(const OnnxNode& node, OnnxOp& op, ValueIndex input, Scope& scope, const Body* body);
   ModelGraph::Tensor tensor_of(ValueIndex index);
   void work(const OnnxNode& node, OnnxOp& op, const Values& inputs, Scope& scope, Body* body);
+  WorkList works_of(const OnnxNode& node, const OnnxOp& op, const Body& cost);
   void emit(const OnnxNode& node, const Body& cost, std::vector<OnnxFacts> results, Scope& scope,
             Body* body);
 
@@ -134,6 +137,7 @@ class OnnxReader {
   std::vector<std::uint32_t> op_of_;  // by node of the model's graph
   std::size_t current_ = 0;           // the node of the model's graph that is visited
   std::size_t visited_ = 0;
+  std::unordered_map<std::string_view, kernel::WorkClass> class_of_;  // by operator's name
   bool walks_rounds_ = false;  // inside a loop that is walked round by round
 };
 
