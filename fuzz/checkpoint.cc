@@ -9,7 +9,7 @@
 
 using namespace doppler;
 
-std::string sound_file() {
+std::string sound_file(std::uint32_t) {
   return train::write_checkpoint_json(fuzzing::small_training(20).state());
 }
 

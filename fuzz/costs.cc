@@ -9,7 +9,7 @@
 
 using namespace doppler;
 
-std::string sound_file() {
+std::string sound_file(std::uint32_t) {
   const cost::Problem& problem = *fuzzing::small_problem();
   cost::MeasuredCosts costs{.graph = "g.json",
                             .devices = "uniform:2",

@@ -29,7 +29,7 @@ void serve(train::OnlineLearner& learner, std::uint64_t runs) {
 
 }  // namespace
 
-std::string sound_file() {
+std::string sound_file(std::uint32_t) {
   train::OnlineLearner learner = small_learner();
   serve(learner, 40);
   return learner.state_json();

@@ -1,5 +1,5 @@
-// Fuzzes policy files: what is read is written again as it was, and places a graph, unless it is
-// for another number of devices.
+// Fuzzes policy files of all models: what is read is written again as it was, and places a graph,
+// unless it is for another number of devices.
 #include <memory>
 
 #include "doppler/base/error.h"
@@ -12,8 +12,10 @@
 
 using namespace doppler;
 
-std::string sound_file() {
-  policy::Policy policy = fuzzing::small_policy();
+std::string sound_file(std::uint32_t number) {
+  const auto models = policy::architecture_names();
+  policy::Policy policy =
+      fuzzing::small_policy(policy::architecture_named(models[number % models.size()]));
   policy.domain.include(policy::NodeFeatures(*fuzzing::small_problem()));
   policy.origin = "fuzz";
   return policy::write_policy_json(policy);

@@ -115,7 +115,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
                                                std::size_t most, unsigned seed) {
   Rng rng(seed);
   std::string text(reinterpret_cast<const char*>(data), size);
-  if (!text.starts_with('{') || rng.chance(0.001)) text = sound_file();
+  if (!text.starts_with('{') || rng.chance(0.001)) text = sound_file(rng.below(1000));
   mutate_file(text, rng);
   seal(text);
   text.resize(std::min(text.size(), most));
