@@ -158,12 +158,16 @@ tra::Computation computation_of(const std::string& graph, const Sizes& sizes) {
   return tra::forward(tra::workload(graph, sizes, ignored));
 }
 
+// Returns the costs of all published comparisons so far.
+cost::ProblemOptions first_costs() {
+  return {.costs = cost::CostSource::kRoofline};
+}
+
 std::shared_ptr<const cost::Problem> generated(const std::string& graph, const Sizes& sizes,
                                                const tra::Parts& parts,
                                                const std::string& devices) {
   const auto topology = topology_of(devices);
-  // The costs of all published comparisons so far.
-  const cost::ProblemOptions options{.costs = cost::CostSource::kRoofline};
+  const cost::ProblemOptions options = first_costs();
   compile::FoundPlan found =
       compile::given_plan(computation_of(graph, sizes), tra::machine_of(*topology, options), parts,
                           kernel::default_kernels());
@@ -243,10 +247,11 @@ std::shared_ptr<const cost::Problem> problem_for_cores(const ReproductionContext
     sizes = {{"batch", 512}, {"input", 768}, {"hidden", 1536}, {"output-size", 768}};
   }
   const auto eight = topology_of("8xA100");
-  compile::FoundPlan found =
-      compile::find_plan(computation_of(graph, sizes), eight, kernel::default_kernels());
+  compile::FoundPlan found = compile::find_plan(computation_of(graph, sizes), eight,
+                                                kernel::default_kernels(), first_costs());
   return std::make_shared<const cost::Problem>(
-      std::make_shared<const graph::Graph>(std::move(found.lowered.graph)), topology_of(devices));
+      std::make_shared<const graph::Graph>(std::move(found.lowered.graph)), topology_of(devices),
+      first_costs());
 }
 
 namespace {

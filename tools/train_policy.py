@@ -125,6 +125,8 @@ class Maker:
         factor = log_uniform(rng, 2, 32)
         for channel in text["channels"]:
             channel["bandwidth"] /= factor
+            if "achieved" in channel:
+                channel["achieved"]["bandwidth"] /= factor
         (self.folder / name).write_text(json.dumps(text))
         return name
 

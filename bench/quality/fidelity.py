@@ -16,14 +16,16 @@ import pathlib
 import subprocess
 import tempfile
 
+import first_costs
+
 CORES = "cpu:2"
 EMULATED = ["4xP100", "8xV100", "8n8xA100"]
 # Some 20 to 200 ms a run on two cores, in eight parts, so that there is something to place.
 WORKLOADS = {
-    "chainmm": ["--size", "1024"],
-    "ffnn": ["--batch", "512", "--input", "768", "--hidden", "1536", "--output-size", "768", "--train"],
-    "llama-block": ["--seq", "384", "--hidden", "768", "--heads", "8", "--ffn", "2048"],
-    "llama-layer": ["--seq", "384", "--hidden", "768", "--heads", "8", "--ffn", "2048", "--vocab", "4000"],
+    "chainmm": "--size 1024",
+    "ffnn": "--batch 512 --input 768 --hidden 1536 --output-size 768 --train",
+    "llama-block": "--seq 384 --hidden 768 --heads 8 --ffn 2048",
+    "llama-layer": "--seq 384 --hidden 768 --heads 8 --ffn 2048 --vocab 4000",
 }
 COLUMNS = ["workload", "devices", "costs", "nodes", "placements", "best_ms", "error", "largest", "bias",
            "spearman", "kendall", "pairs", "noise", "void"]
@@ -37,8 +39,8 @@ def run(arguments):
 
 
 def measure(options, workload, graph, engine, devices, costs, extra):
-    command = [options.dopp, "fidelity", graph, "--engine", engine, "--devices", devices, "--placements",
-               str(options.placements), "--rounds", str(options.rounds), "--json", *extra]
+    command = [options.dopp, "fidelity", graph, "--engine", engine, "--devices", devices, *first_costs.costs(str(devices)),
+               "--placements", str(options.placements), "--rounds", str(options.rounds), "--json", *extra]
     for _ in range(options.attempts):
         result = json.loads(run(command))
         if not result["void"]:
@@ -87,15 +89,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for workload in options.workloads.split(","):
-            sizes = WORKLOADS[workload]
             if options.emulated:
                 for devices in EMULATED:
                     graph = folder / f"{workload}.json"
-                    run([options.dopp, "graph", "generate", workload, "--devices", devices, "-o", graph])
+                    run([options.dopp, "graph", "generate", *first_costs.graph(f"{workload} --devices {devices}"), "-o", graph])
                     add(measure(options, workload, graph, "emulated", devices, "its own", []))
                 continue
             graph, machine = folder / f"{workload}.json", folder / "machine.json"
-            run([options.dopp, "graph", "generate", workload, "--shards", "8", "-o", graph, *sizes])
+            run([options.dopp, "graph", "generate", *first_costs.graph(f"{workload} {WORKLOADS[workload]} --shards 8"), "-o", graph])
             run([options.dopp, "devices", "probe", "--devices", CORES, "-o", machine])
             add(measure(options, workload, graph, "threads", machine, "probe", []))
             add(measure(options, workload, graph, "threads", machine, "profile", ["--profile"]))

@@ -26,6 +26,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools"))
+import first_costs
 import train_policy
 
 GRAPHS = ["chainmm", "ffnn", "llama_block", "llama_layer"]
@@ -53,20 +54,20 @@ class Bench:
     def generate(self, arguments):
         self.runs += 1
         path = self.folder / f"{self.runs}.json"
-        self.dopp("graph", "generate", *arguments.split(), "-o", path)
+        self.dopp("graph", "generate", *first_costs.graph(arguments), "-o", path)
         return path
 
     def place(self, graph, devices, method, *more):
-        return json.loads(self.dopp("place", graph, "--devices", devices, "--method", method, "--threads",
-                                    self.options.threads, "--json", *more))
+        return json.loads(self.dopp("place", graph, "--devices", devices, *first_costs.costs(devices), "--method", method,
+                                    "--threads", self.options.threads, "--json", *more))
 
     def train(self, graphs, devices, *more):
         """The folder of a training, and its result."""
         self.runs += 1
         run = self.folder / f"run{self.runs}"
         graphs = graphs if isinstance(graphs, list) else [graphs]
-        return run, json.loads(self.dopp("train", *graphs, "--devices", devices, "--threads", self.options.threads,
-                                         "-o", run, "--json", *more))
+        return run, json.loads(self.dopp("train", *graphs, "--devices", devices, *first_costs.costs(devices), "--threads",
+                                         self.options.threads, "-o", run, "--json", *more))
 
     def add(self, **row):
         self.rows.append(row)

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import first_costs
+
 ENGINES = {"4xP100": "emulated", "cpu:2": "threads"}
 MODES = ["wc", "sync"]
 # Of real kernels on two cores, so that a run takes some tens of milliseconds.
@@ -68,10 +70,11 @@ def best_placements(args, folder, graph, machine):
         placement = folder / f"{method['name']}-placement.json"
         budget = ["--budget", args.budget] if method["searches"] else []
         try:
-            dopp(args, "place", graph, "--devices", machine, "--method", method["name"], *budget,
-                 "-o", placement)
+            dopp(args, "place", graph, "--devices", machine, *first_costs.costs(machine), "--method",
+                 method["name"], *budget, "-o", placement)
             for mode in MODES:
-                run = dopp(args, "simulate", graph, placement, "--devices", machine, "--mode", mode)
+                run = dopp(args, "simulate", graph, placement, "--devices", machine,
+                           *first_costs.costs(machine), "--mode", mode)
                 found[mode].append((run["makespan"]["median"], method["name"], placement))
         except subprocess.CalledProcessError as error:  # memory, or a method not for this size
             print(f"{method['name']}: {error.stderr.decode().strip()}", file=sys.stderr)
@@ -80,9 +83,10 @@ def best_placements(args, folder, graph, machine):
 
 def measure(args, folder, workload, machine):
     graph = folder / "graph.json"
-    sizes = SMALL[workload].split() if ENGINES[machine] == "threads" else []
-    dopp(args, "graph", "generate", workload, "--devices", machine, *sizes,
-         *(["--train"] if args.train else []), "-o", graph)
+    sizes = f" {SMALL[workload]}" if ENGINES[machine] == "threads" else ""
+    train = " --train" if args.train else ""
+    dopp(args, "graph", "generate",
+         *first_costs.graph(f"{workload}{sizes}{train} --devices {machine}"), "-o", graph)
     best = best_placements(args, folder, graph, machine)
     rows = []
     for number in range(args.rounds):
@@ -90,7 +94,8 @@ def measure(args, folder, workload, machine):
             for placed_for in MODES:
                 method, placement = best[placed_for]
                 run = dopp(args, "run", graph, placement, "--engine", ENGINES[machine], "--devices",
-                           machine, "--mode", mode, "--warmup", 1, "--runs", args.runs)
+                           machine, *first_costs.costs(machine), "--mode", mode, "--warmup", 1,
+                           "--runs", args.runs)
                 rows.append({"workload": workload, "machine": machine, "mode": mode,
                              "placed_for": placed_for, "method": method, "round": number + 1,
                              "nodes": run["nodes"], "simulated_seconds": run["predicted"],

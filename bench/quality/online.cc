@@ -84,8 +84,9 @@ std::shared_ptr<const cost::Problem> problem_of(const std::string& workload, con
                                                 const char* devices) {
   std::vector<std::string> ignored;
   const tra::Program program = tra::workload(workload, sizes.options, ignored);
+  // The costs of all earlier measurements.
   return api::make_problem(api::compile(program, devices, {.parts = sizes.parts}).lowered.graph,
-                           devices);
+                           devices, {.costs = cost::CostSource::kRoofline});
 }
 
 std::shared_ptr<const cost::Problem> problem_of(const std::string& workload) {

@@ -14,6 +14,8 @@ import statistics
 import subprocess
 import tempfile
 
+import first_costs
+
 WORKLOADS = ["chainmm", "ffnn", "llama-block", "llama-layer"]
 METHODS = ["enumerative", "critical-path", "heft", "peft", "metis", "round-robin", "single"]
 
@@ -33,14 +35,15 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         graph, placement = pathlib.Path(folder) / "graph.json", pathlib.Path(folder) / "placement.json"
+        costs = first_costs.costs(args.devices)
         for workload in args.workloads.split(","):
-            dopp("graph", "generate", workload, "--devices", args.devices, "-o", graph)
+            dopp("graph", "generate", *first_costs.graph(f"{workload} --devices {args.devices}"), "-o", graph)
             differences, late = [], 0.0
             for number in range(args.placements):
                 method = METHODS[number] if number < len(METHODS) else "random"
-                dopp("place", graph, "--devices", args.devices, "--method", method, "--seed",
+                dopp("place", graph, "--devices", args.devices, *costs, "--method", method, "--seed",
                      number + 1, "-o", placement)
-                run = ["run", graph, placement, "--engine", "emulated", "--devices", args.devices]
+                run = ["run", graph, placement, "--engine", "emulated", "--devices", args.devices, *costs]
                 wall = dopp(*run)
                 virtual = dopp(*run, "--clock", "virtual")["makespan"]["median"]
                 differences.append(wall["makespan"]["median"] / virtual - 1.0)

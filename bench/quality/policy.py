@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+import first_costs
+
 WORKLOADS = ["chainmm --size 10000", "ffnn", "ffnn --train", "llama-block --seq 2048", "llama-layer --seq 2048",
              "llama-block --seq 1000 --hidden 4096 --train"]
 MACHINES = ["8xV100", "2n8xA100", "4xA100+4xT4"]
@@ -50,8 +52,8 @@ def problems(options):
 
 
 def place(options, graph, machine, method, *more):
-    run = subprocess.run([options.dopp, "place", str(graph), "--devices", machine, "--method", method, "--threads",
-                          str(options.threads), "--json", *more], check=True, capture_output=True)
+    run = subprocess.run([options.dopp, "place", str(graph), "--devices", machine, *first_costs.costs(machine), "--method", method,
+                          "--threads", str(options.threads), "--json", *more], check=True, capture_output=True)
     return json.loads(run.stdout)
 
 
@@ -78,7 +80,7 @@ def main():
                 graph = pathlib.Path(options.reference) / f"{problem}.txt"
             else:
                 graph = pathlib.Path(folder) / "graph.json"
-                subprocess.run([options.dopp, "graph", "generate", *problem.split(), "-o", str(graph)], check=True,
+                subprocess.run([options.dopp, "graph", "generate", *first_costs.graph(problem), "-o", str(graph)], check=True,
                                capture_output=True)
             row = known.get((problem, machine))
             if row:

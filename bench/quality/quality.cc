@@ -41,8 +41,13 @@ void run(double seconds, int seeds, const std::string& wanted) {
     for (const Setting& setting : kSettings) {
       const auto graph = std::make_shared<graph::Graph>(graph::generate_random(
           {.family = family, .nodes = setting.nodes, .ccr = setting.ccr, .seed = 1}));
+      const auto topology =
+          std::make_shared<device::Topology>(device::topology_from_spec(setting.devices));
+      // Presets have the costs of all earlier measurements; on uniform:N times are given.
       const cost::Problem problem(
-          graph, std::make_shared<device::Topology>(device::topology_from_spec(setting.devices)));
+          graph, topology,
+          {.costs = topology->given_costs_by_default() ? cost::CostSource::kGiven
+                                                       : cost::CostSource::kRoofline});
       const double bound = schedule::best_bound(problem).value;
       for (const place::Placer* method : methods.all()) {
         if (!wanted.empty() && ("," + wanted + ",").find("," + std::string(method->name()) + ",") ==

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import tempfile
 
+import first_costs
+
 MACHINES = {"8xV100": 8, "4xA100": 4, "2n4xA100": 8}
 
 
@@ -49,13 +51,15 @@ def by_hand(workload, n):
 
 def measure(args, folder, workload, machine, name, sharding):
     graph = folder / "graph.json"
-    command = [args.dopp, "graph", "generate", workload, "--devices", machine, "-o", str(graph)]
-    command += ["--shard", sharding] if sharding else []
-    command += ["--train"] if args.train else []
-    subprocess.run(command, check=True, capture_output=True)
+    arguments = f"{workload}{' --train' if args.train else ''} --devices {machine}"
+    first = args.costs == "roofline"
+    made = [*arguments.split(), "--shard", sharding] if sharding else (
+        first_costs.graph(arguments) if first else arguments.split())
+    subprocess.run([args.dopp, "graph", "generate", *made, "-o", str(graph)], check=True,
+                   capture_output=True)
     result = json.loads(subprocess.run(
-        [args.dopp, "place", str(graph), "--devices", machine, "--budget", str(args.budget),
-         "--json"], check=True, capture_output=True).stdout)
+        [args.dopp, "place", str(graph), "--devices", machine, "--costs", args.costs, "--budget",
+         str(args.budget), "--json"], check=True, capture_output=True).stdout)
     row = {"workload": workload, "machine": machine, "sharding": name, "parts": sharding or "",
            "nodes": result["nodes"],
            "makespan_seconds": result["makespan"], "bound_seconds": result["bound"]["value"]}
@@ -68,6 +72,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dopp", default="build/release/dopp")
+    parser.add_argument("--costs", choices=["roofline", "predicted"], default="roofline",
+                        help="roofline: with the plans of the table; predicted: as dopp plans now")
     parser.add_argument("--budget", type=float, default=20.0, help="seconds per placement")
     parser.add_argument("--train", action="store_true", help="forward, backward and update")
     parser.add_argument("--workloads", default="chainmm,ffnn,llama-block,llama-layer")
