@@ -164,7 +164,7 @@ void add_machine(CLI::App& app, api::ProblemSource& problem) {
   add_text(
       app, "--costs", [&problem](const std::string& text) { read_costs(text, problem); },
       "Source of times: one of the three, or a file of `run --profile` (default: given for "
-      "uniform:N, else given where the graph has them and predicted)",
+      "uniform:N; else given for the kind of device, else predicted)",
       "given|predicted|roofline|FILE");
   add_precision(app, problem.options.precision);
   add_choice<cost::LinkMode>(
