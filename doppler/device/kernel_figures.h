@@ -18,17 +18,17 @@ struct ProductFigures {
   double floor_seconds = 3.3e-6;  // of an empty product
   double peak_share = 0.885;      // of the peak, inside a tile
   double whole_wave_share =
-      0.537;                  // how far a last wave that is not full takes as long as a full one
+      0.539;                  // how far a last wave that is not full takes as long as a full one
   double least_wave = 0.618;  // of a full wave's time, however few tiles there are
   double fill_seconds = 1.45e-6;   // to fill and drain the pipeline of a tile
-  double depth_seconds = 2.59e-9;  // latency of each step along the depth
+  double depth_seconds = 2.61e-9;  // latency of each step along the depth
   double second_kernel_seconds = 4.27e-6;
   // A library picks a slower way with the weight (its time / the best time) ^ -choice_exponent,
   // since it does not always know the best.
   double choice_exponent = 3.21;
   double blend_exponent = 2.82;  // time = (compute ^ x + memory ^ x) ^ (1 / x)
   // Long kernels slow down by up to this share, as clocks fall under the limit of power.
-  double heat_share = 0.331;
+  double heat_share = 0.33;
   // Not fitted: the time at which half of that is reached; of one kernel, from 220 Tflop/s after 3
   // ms and 260 before.
   double heat_seconds = 1e-3;
@@ -45,7 +45,7 @@ struct ProductFigures {
 // Of kernels that read and write every element about once.
 struct StreamFigures {
   double floor_seconds = 2e-6;    // of an empty kernel
-  double bytes_per_clock = 15.0;  // that one multiprocessor reads and writes
+  double bytes_per_clock = 14.2;  // that one multiprocessor reads and writes
   double read_passes = 1.0;       // how often what is read comes from memory
 
   friend bool operator==(const StreamFigures&, const StreamFigures&) = default;
@@ -55,14 +55,14 @@ struct KernelFigures {
   ProductFigures product = {};
   StreamFigures elementwise = {};
   // Exponentials and the like; not fitted: the geometric mean of the rates above and below.
-  StreamFigures activation = {.bytes_per_clock = 9.6};
+  StreamFigures activation = {.bytes_per_clock = 9.28};
   // Parts of rows that lie apart: gated activations, rotary embeddings, transposes.
-  StreamFigures strided = {.floor_seconds = 3.2e-6, .bytes_per_clock = 6.13};
+  StreamFigures strided = {.floor_seconds = 2.82e-6, .bytes_per_clock = 6.06};
   // A norm reads its row for the moments and again for the result.
-  StreamFigures norm = {.floor_seconds = 4e-6, .bytes_per_clock = 5.37, .read_passes = 2.0};
-  StreamFigures gather = {.floor_seconds = 4e-6, .bytes_per_clock = 2.04};
+  StreamFigures norm = {.floor_seconds = 3.84e-6, .bytes_per_clock = 5.34, .read_passes = 2.0};
+  StreamFigures gather = {.floor_seconds = 4.5e-6, .bytes_per_clock = 2.04};
   // Not fitted: the floor of a norm, whose blocks wait for each other as well, and wide reads.
-  StreamFigures reduction = {.floor_seconds = 4e-6};
+  StreamFigures reduction = {.floor_seconds = 3.84e-6};
   double memory_share = 0.86;   // of the memory's bandwidth that these kernels reach
   double blend_exponent = 1.6;  // time = (floor ^ x + work ^ x) ^ (1 / x)
   // Kernels that move at most the first share of the last cache's size find everything in it, those
