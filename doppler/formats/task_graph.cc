@@ -79,8 +79,8 @@ NodeId TaskGraph::add(graph::NodeSpec spec, std::size_t at, TaskResult result) {
 }
 
 void TaskGraph::connect(NodeId from, NodeId to, std::optional<double> bytes,
-                        std::optional<double> time) {
-  edges_.push_back({.from = from, .to = to, .bytes = bytes, .time = time});
+                        std::optional<double> time, std::optional<ElementType> type) {
+  edges_.push_back({.from = from, .to = to, .bytes = bytes, .time = time, .type = type});
 }
 
 TensorId TaskGraph::add_tensor(graph::TensorSpec spec, std::size_t at) {
@@ -113,6 +113,7 @@ void TaskGraph::add_results() {
     const TaskResult& source = nodes_[edge.from.index()].result;
     if (!edge.time) edge.time = source.time;
     if (!edge.bytes) edge.bytes = source.bytes;
+    if (!edge.type) edge.type = source.type;
   }
   const auto of_source = Csr<std::uint32_t>::build(nodes_.size(), [&](const auto& visit) {
     for (std::uint32_t e = 0; e < edges_.size(); ++e) visit(edges_[e].from.index(), e);
@@ -128,20 +129,22 @@ void TaskGraph::add_results() {
 void TaskGraph::add_results_of(NodeId node, std::vector<Edge*>& edges) {
   struct Group {
     std::optional<double> bytes, time;
-    bool same_time = true;
+    std::optional<ElementType> type;
+    bool same_time = true, same_type = true;
     TensorId tensor = {};
   };
   std::vector<Group> groups;
   std::map<std::optional<double>, std::size_t> group_of;
   for (const Edge* edge : edges) {
     const auto [entry, is_new] = group_of.try_emplace(edge->bytes, groups.size());
-    if (is_new) groups.push_back({edge->bytes, edge->time});
+    if (is_new) groups.push_back({edge->bytes, edge->time, edge->type});
     Group& group = groups[entry->second];
     group.same_time &= group.time == edge->time;
+    group.same_type &= group.type == edge->type;
   }
   const TaskResult& result = nodes_[node.index()].result;
   if (edges.empty() && (result.bytes || result.time)) {
-    groups.push_back({result.bytes, result.time});
+    groups.push_back({result.bytes, result.time, result.type});
   }
   for (std::size_t i = 0; i < groups.size(); ++i) {
     Group& group = groups[i];
@@ -149,6 +152,7 @@ void TaskGraph::add_results_of(NodeId node, std::vector<Edge*>& edges) {
         builder_.add_tensor({.name = result_name(node, i),
                              .producer = node,
                              .bytes = group.bytes,
+                             .type = group.same_type ? group.type : std::nullopt,
                              .transfer_time = group.same_time ? group.time : std::nullopt});
   }
   for (Edge* edge : edges) {

@@ -32,10 +32,12 @@ std::string read_identifier(JsonReader& reader);
 // Reads true or false, 1 or 0.
 bool read_flag(JsonReader& reader);
 
-// The size of a node's result or the time to move it, for edges that do not say.
+// The size of a node's result, the time to move it and the type of its elements, for edges that do
+// not say.
 struct TaskResult {
   std::optional<double> bytes = std::nullopt;
   std::optional<double> time = std::nullopt;  // in the graph's time unit
+  std::optional<ElementType> type = std::nullopt;
 };
 
 // Nodes and edges as most foreign formats have them: an edge says how much it carries or how long
@@ -52,9 +54,11 @@ class TaskGraph {
 
   // Adds a node. If its name is taken, a number is put behind it.
   NodeId add(graph::NodeSpec spec, std::size_t at, TaskResult result = {});
-  // Adds an edge, which carries `bytes` or takes `time`; if absent, those of the node's result.
+  // Adds an edge, which carries `bytes` of elements of a type, or takes `time`; what is absent is
+  // as the node's result has it. A tensor for which edges give several types has none.
   void connect(NodeId from, NodeId to, std::optional<double> bytes = std::nullopt,
-               std::optional<double> time = std::nullopt);
+               std::optional<double> time = std::nullopt,
+               std::optional<ElementType> type = std::nullopt);
   // Adds a tensor besides those that edges make. If its name is taken, a number is put behind it.
   TensorId add_tensor(graph::TensorSpec spec, std::size_t at);
   // Makes a node read a tensor that add_tensor() returned.
@@ -83,6 +87,7 @@ class TaskGraph {
   struct Edge {
     NodeId from, to;
     std::optional<double> bytes, time;
+    std::optional<ElementType> type;
     TensorId tensor = {};
     bool own_time = false;  // the edges disagree on the transfer time, so each keeps its own
   };

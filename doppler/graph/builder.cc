@@ -28,10 +28,9 @@ double checked(const std::optional<double>& value, const char* what, const char*
   return *value == 0.0 ? 0.0 : *value;  // no negative zero
 }
 
-// Throws InputError, naming the node, if a number is out of range. None is so large that a time
-// that is predicted from it could overflow.
+// Throws InputError, naming the node, if a number is out of range.
 void check_work(const kernel::Work& work, const std::string& node) {
-  constexpr double kLargest = 1e30;
+  if (kernel::is_in_range(work)) return;
   const std::pair<const char*, double> numbers[] = {
       {"count", work.count},
       {"batch", work.batch},
@@ -42,15 +41,13 @@ void check_work(const kernel::Work& work, const std::string& node) {
       {"bytes_read", work.bytes_read.value_or(0.0)},
       {"bytes_written", work.bytes_written.value_or(0.0)}};
   for (const auto& [what, number] : numbers) {
-    if (!(number >= 0.0 && number <= kLargest)) {
-      throw InputError(
-          fmt::format("node '{}': the {} of its work must be from 0 to {}", node, what, kLargest));
+    if (!(number >= 0.0 && number <= kernel::kLargestOfWork)) {
+      throw InputError(fmt::format("node '{}': the {} of its work must be from 0 to {}", node, what,
+                                   kernel::kLargestOfWork));
     }
   }
-  if (work.count < 1.0 || work.batch < 1.0) {
-    throw InputError(
-        fmt::format("node '{}': the count and batch of its work must be at least 1", node));
-  }
+  throw InputError(
+      fmt::format("node '{}': the count and batch of its work must be at least 1", node));
 }
 
 // Records the shapes of the operands or of the results ("inputs" or "outputs") of a node's call.

@@ -51,7 +51,7 @@ constexpr NameRule kRules[] = {
      "sort "
      "logsumexp spectrogram nonmaxsuppression nonzero"},
     {WorkClass::kCopy,
-     "cat cast to pad tile flip roll crop copyto iota range stack clone packing reorg",
+     "cat cast to zero pad tile flip roll crop copyto iota range stack clone packing reorg",
      "transpose permut concat slice split padding expand copy convert reshape broadcast fill "
      "repeat "
      "shuffle unfold strided zeros ones_ memset memcpy contiguous tospace todepth reverse"},
@@ -125,19 +125,27 @@ WorkClass classify_op(std::string_view op) {
   return WorkClass::kElementwise;
 }
 
+bool is_in_range(const Work& work) {
+  const auto fits = [](double number, double least) {
+    return number >= least && number <= kLargestOfWork;
+  };
+  return fits(work.count, 1.0) && fits(work.flops.value_or(0.0), 0.0) &&
+         fits(work.bytes_read.value_or(0.0), 0.0) && fits(work.bytes_written.value_or(0.0), 0.0) &&
+         fits(work.batch, 1.0) && fits(work.rows, 0.0) && fits(work.columns, 0.0) &&
+         fits(work.depth, 0.0);
+}
+
 Work product_work(double batch, double rows, double columns, double depth) {
+  if (depth == 1.0 && (rows == 1.0 || columns == 1.0)) {
+    return {.work_class = WorkClass::kElementwise};
+  }
+  if (rows == 1.0 && columns == 1.0) return row_work(WorkClass::kReduction, batch, depth);
   Work work{.work_class = WorkClass::kProduct};
   if (!(batch >= 1.0 && rows > 0.0 && columns > 0.0 && depth > 0.0)) return work;
-  if (depth == 1.0 && (rows == 1.0 || columns == 1.0)) {
-    work.work_class = WorkClass::kElementwise;
-  } else if (rows == 1.0 && columns == 1.0) {
-    work = row_work(WorkClass::kReduction, batch, depth);
-  } else {
-    work.batch = batch;
-    work.rows = rows;
-    work.columns = columns;
-    work.depth = depth;
-  }
+  work.batch = batch;
+  work.rows = rows;
+  work.columns = columns;
+  work.depth = depth;
   return work;
 }
 

@@ -64,6 +64,12 @@ struct Work {
   auto operator<=>(const Work&) const = default;
 };
 
+// The largest number of a work, so that no time that is predicted from it overflows.
+inline constexpr double kLargestOfWork = 1e30;
+// Returns whether a graph takes the work: no number is negative, above kLargestOfWork or not a
+// number, and the count and batch are at least 1.
+bool is_in_range(const Work& work);
+
 // Returns the work of `batch` products of [rows, depth] by [depth, columns]. One that needs no
 // kernel for products is what it comes down to: a multiplication of elements where nothing is
 // summed and either matrix is a vector, and a reduction where both are vectors that are summed

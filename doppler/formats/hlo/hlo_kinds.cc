@@ -11,6 +11,7 @@
 
 #include "doppler/formats/hlo/hlo_costs.h"
 #include "doppler/formats/hlo/hlo_module.h"
+#include "doppler/formats/work_list.h"
 
 namespace doppler::formats {
 
@@ -136,17 +137,6 @@ double taps_of(const HloInstruction& instruction) {
   return taps;
 }
 
-// Returns a convolution that is a product of these sizes, which are left out if one of them is 0.
-kernel::Work convolution_work(double batch, double rows, double columns, double depth) {
-  kernel::Work work{.work_class = kernel::WorkClass::kConvolution};
-  if (!(batch >= 1.0 && rows > 0.0 && columns > 0.0 && depth > 0.0)) return work;
-  work.batch = batch;
-  work.rows = rows;
-  work.columns = columns;
-  work.depth = depth;
-  return work;
-}
-
 // Returns into how many groups the channels, or the images, of a convolution are divided.
 double groups_of(const HloInstruction& instruction) {
   double groups = 1.0;
@@ -249,7 +239,7 @@ kernel::Work hlo_convolution_work(const HloInstruction& instruction, const HloSh
     slides |= !is_batch && size > 1.0;
   }
   const double columns = size_of(out, labels.out, 'f') / groups;
-  return slides ? convolution_work(batch, rows, columns, depth)
+  return slides ? convolution_of(batch, rows, columns, depth)
                 : kernel::product_work(batch, rows, columns, depth);
 }
 
@@ -259,7 +249,7 @@ kernel::Work hlo_input_gradient_work(const HloInstruction& instruction, const Hl
   const double columns = size_of(kernel, labels_of(instruction).kernel, 'i');
   const double rows = out.element_count() / (groups * columns);
   const double flops = hlo_convolution_gradient_flops(instruction, other, kernel);
-  return convolution_work(groups, rows, columns, flops / (2.0 * groups * rows * columns));
+  return convolution_of(groups, rows, columns, flops / (2.0 * groups * rows * columns));
 }
 
 kernel::Work hlo_kernel_gradient_work(const HloInstruction& instruction, const HloShape& other,
@@ -267,8 +257,8 @@ kernel::Work hlo_kernel_gradient_work(const HloInstruction& instruction, const H
   const std::string_view labels = labels_of(instruction).kernel;
   const double groups = groups_of(instruction);
   const double channels = size_of(kernel, labels, 'o');
-  return convolution_work(groups, taps_of(instruction) * size_of(kernel, labels, 'i'),
-                          channels / groups, other.element_count() / channels);
+  return convolution_of(groups, taps_of(instruction) * size_of(kernel, labels, 'i'),
+                        channels / groups, other.element_count() / channels);
 }
 
 // --- calls between computations, and how many times loops run ---

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdint>
@@ -18,6 +19,8 @@
 #include "doppler/base/text.h"
 #include "doppler/base/units.h"
 #include "doppler/formats/task_graph.h"
+#include "doppler/formats/traces/torch_ops.h"
+#include "doppler/formats/traces/torch_works.h"
 
 namespace doppler::formats {
 
@@ -32,6 +35,18 @@ std::string_view type_name(std::uint64_t type) {
   return type < std::size(kNames) ? kNames[type] : "op";
 }
 
+// The tensors that a node reads or writes, which the trace prints as lists: IOInfo of et_def.proto.
+struct ChakraTensors {
+  std::optional<TensorTotals> totals;
+  TensorShapes shapes;
+  TensorTypes types;
+
+  void set_values(std::string_view text) { totals = tensors_in(text); }
+  void set_shapes(std::string_view text) { shapes = printed_shapes(text); }
+  void set_types(std::string_view text) { types = printed_types(text); }
+  double bytes() const { return totals ? totals->bytes : 0.0; }
+};
+
 // A node of the trace, as read from either form of the format.
 struct ChakraNode {
   std::uint64_t id = 0;
@@ -40,10 +55,27 @@ struct ChakraNode {
   std::vector<std::uint64_t> data_deps, ctrl_deps;
   std::optional<double> micros;        // measured duration
   std::optional<double> flops;         // "num_ops"
-  std::optional<double> result_bytes;  // of all its results
   std::optional<double> moved_bytes;   // "comm_size" or "tensor_size"
-  std::size_t at = 0;                  // position in the file
+  std::optional<double> result_bytes;  // of all its results
+  std::optional<ElementType> result_type;
+  std::vector<kernel::Work> works;  // complete if it is an operator whose shapes are in the trace
+  std::size_t at = 0;               // position in the file
+
+  void set_tensors(const ChakraTensors& inputs, const ChakraTensors& outputs);
 };
+
+void ChakraNode::set_tensors(const ChakraTensors& inputs, const ChakraTensors& outputs) {
+  if (outputs.totals) result_bytes = outputs.totals->bytes;
+  const bool one_type =
+      std::all_of(outputs.types.begin(), outputs.types.end(),
+                  [&](const auto& other) { return other == outputs.types.front(); });
+  if (!outputs.types.empty() && one_type) result_type = outputs.types.front();
+  if (!torch_is_operator(name) || inputs.shapes.empty()) return;
+  const double elements = outputs.totals ? outputs.totals->elements : 0.0;
+  works = torch_works(name, inputs.shapes, inputs.types, elements);
+  const double moved = torch_is_view(name) ? 0.0 : 1.0;
+  share_traffic(works, moved * inputs.bytes(), moved * outputs.bytes());
+}
 
 // Collects the nodes of a trace in the order of the file, and makes the graph.
 class ChakraTrace {
@@ -77,18 +109,24 @@ Imported ChakraTrace::build() && {
     graph::NodeSpec spec{.name = node.name.empty() ? fmt::format("node{}", node.id) : node.name,
                          .op = std::string(type_name(node.type))};
     // A node that was not measured, but only planned, has its work instead of a duration.
+    spec.works = node.works;
     if (node.micros) {
       spec.time = *node.micros * kSecondsPerMicro;
     } else if (node.flops || node.moved_bytes) {
       spec.flops = node.flops;
       spec.bytes_read = node.moved_bytes;
+      if (spec.works.empty() && spec.op == "compute") {
+        spec.works = {{.work_class = kernel::classify_op(spec.name)}};
+      }
+      remove_what_is_known(spec.works, spec.op);
     } else {
       spec.time = 0.0;
       ++untimed;
     }
     const auto bytes = node.result_bytes ? node.result_bytes : node.moved_bytes;
     unsized += !bytes;
-    const NodeId id = tasks_.add(std::move(spec), node.at, {.bytes = bytes.value_or(0.0)});
+    const NodeId id = tasks_.add(std::move(spec), node.at,
+                                 {.bytes = bytes.value_or(0.0), .type = node.result_type});
     if (!node_of.emplace(node.id, id).second) {
       tasks_.fail_at(node.at, fmt::format("the id {} stands twice", node.id));
     }
@@ -177,11 +215,28 @@ void read_attribute(JsonReader& reader, ChakraNode& node) {
   if (name == "comm_size" || name == "tensor_size") node.moved_bytes = *value;
 }
 
+void read_tensors(JsonReader& reader, ChakraTensors& tensors) {
+  read_foreign_json_object(reader, [&](std::string_view key) {
+    if (reader.peek() != JsonReader::Kind::kString) return false;
+    if (key == "values") {
+      tensors.set_values(reader.string());
+    } else if (key == "shapes") {
+      tensors.set_shapes(reader.string());
+    } else if (key == "types") {
+      tensors.set_types(reader.string());
+    } else {
+      return false;
+    }
+    return true;
+  });
+}
+
 // Reads a node. Keys may be spelled as protocol buffers are printed, as in et_def.proto, or as the
 // converters of simulators write them.
 ChakraNode read_node(JsonReader& reader) {
   ChakraNode node;
   node.at = reader.value_position();
+  ChakraTensors inputs, outputs;
   bool has_id = false;
   read_foreign_json_object(reader, [&](std::string_view key) {
     if (reader.peek() == JsonReader::Kind::kNull) return false;
@@ -204,18 +259,16 @@ ChakraNode read_node(JsonReader& reader) {
       node.moved_bytes = read_quantity(reader, key);
     } else if (key == "attr" && reader.peek() == JsonReader::Kind::kArray) {
       read_json_array(reader, [&] { read_attribute(reader, node); });
-    } else if (key == "outputs" && reader.peek() == JsonReader::Kind::kObject) {
-      read_foreign_json_object(reader, [&](std::string_view part) {
-        if (part != "values" || reader.peek() != JsonReader::Kind::kString) return false;
-        node.result_bytes = tensor_bytes_in(reader.string());
-        return true;
-      });
+    } else if ((key == "inputs" || key == "outputs") &&
+               reader.peek() == JsonReader::Kind::kObject) {
+      read_tensors(reader, key == "inputs" ? inputs : outputs);
     } else {
       return false;
     }
     return true;
   });
   if (!has_id && node.name.empty()) reader.fail_at(node.at, "a node without id and name");
+  node.set_tensors(inputs, outputs);
   return node;
 }
 
@@ -285,8 +338,27 @@ void read_attribute(ProtobufReader in, ChakraNode& node) {
   if (name == "comm_size" || name == "tensor_size") node.moved_bytes = *value;
 }
 
+// Reads an IOInfo.
+ChakraTensors read_tensors(ProtobufReader in) {
+  ChakraTensors tensors;
+  while (in.next()) {
+    const std::uint32_t field = in.field();
+    if (in.wire() != Wire::kBytes || field > 3) {
+      in.skip();
+    } else if (field == 1) {
+      tensors.set_values(in.string());
+    } else if (field == 2) {
+      tensors.set_shapes(in.string());
+    } else {
+      tensors.set_types(in.string());
+    }
+  }
+  return tensors;
+}
+
 ChakraNode read_node(const std::string& file, ProtobufReader in) {
   ChakraNode node;
+  ChakraTensors inputs, outputs;
   node.at = in.offset();
   std::vector<std::int64_t> ids;
   while (in.next()) {
@@ -317,14 +389,9 @@ ChakraNode read_node(const std::string& file, ProtobufReader in) {
           node.micros = static_cast<double>(in.number());
         }
         break;
-      case 9:  // IOInfo of the outputs
-        for (ProtobufReader outputs = in.message(); outputs.next();) {
-          if (outputs.field() == 1 && outputs.wire() == Wire::kBytes) {
-            node.result_bytes = tensor_bytes_in(outputs.string());
-          } else {
-            outputs.skip();
-          }
-        }
+      case 8:
+      case 9:
+        (in.field() == 8 ? inputs : outputs) = read_tensors(in.message());
         break;
       case 10:
         read_attribute(in.message(), node);
@@ -333,6 +400,7 @@ ChakraNode read_node(const std::string& file, ProtobufReader in) {
         in.skip();
     }
   }
+  node.set_tensors(inputs, outputs);
   return node;
 }
 
@@ -373,8 +441,8 @@ void read_chakra_protobuf(const std::string& file, std::string_view bytes, Chakr
 
 }  // namespace
 
-std::optional<double> tensor_bytes_in(std::string_view values) {
-  std::optional<double> sum;
+std::optional<TensorTotals> tensors_in(std::string_view values) {
+  std::optional<TensorTotals> sum;
   std::vector<double> numbers;  // the numbers read so far of the current list
   for (std::size_t i = 0; i < values.size();) {
     const char c = values[i];
@@ -384,7 +452,11 @@ std::optional<double> tensor_bytes_in(std::string_view values) {
     } else if (c == '\'' || c == '"') {
       const std::size_t end = values.find(c, i + 1);
       if (end == std::string_view::npos) break;
-      if (numbers.size() == 5) sum = sum.value_or(0.0) + numbers[3] * numbers[4];
+      if (numbers.size() == 5) {
+        if (!sum) sum.emplace();
+        sum->elements += numbers[3];
+        sum->bytes += numbers[3] * numbers[4];
+      }
       numbers.clear();
       i = end + 1;
     } else if (c >= '0' && c <= '9') {

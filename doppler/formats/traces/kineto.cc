@@ -13,6 +13,7 @@
 #include "doppler/base/units.h"
 #include "doppler/formats/task_graph.h"
 #include "doppler/formats/traces/torch_ops.h"
+#include "doppler/formats/traces/torch_works.h"
 
 namespace doppler::formats {
 namespace {
@@ -23,6 +24,8 @@ struct Event {
   double start = 0.0, micros = 0.0;
   std::optional<double> external, correlation;
   double input_bytes = 0.0;  // of the largest input
+  std::optional<ElementType> input_type = {};
+  std::vector<kernel::Work> works = {};
   std::optional<std::size_t> caller = {};
   bool calls = false;          // whether it calls other ops
   double called_micros = 0.0;  // the time of the ops that it calls
@@ -91,11 +94,12 @@ class KinetoReader {
     Event event;
     std::string phase, category, process, thread;
     event.at = reader_.value_position();
+    std::vector<Argument> arguments;
     read_foreign_json_object(reader_, [&](std::string_view key) {
       const auto kind = reader_.peek();
       const bool simple = kind == JsonReader::Kind::kString || kind == JsonReader::Kind::kNumber;
       if (key == "args" && kind == JsonReader::Kind::kObject) {
-        read_arguments(event);
+        read_arguments(event, arguments);
       } else if (!simple) {
         return false;
       } else if (key == "ph") {
@@ -125,6 +129,7 @@ class KinetoReader {
     if (category.empty() && process == "CPU functions") category = "cpu_op";
     if (category.empty() && process == "CUDA functions") category = "kernel";
     if (category == "cpu_op" || category == "operator") {
+      set_works(event, arguments);
       ops_.push_back(std::move(event));
     } else if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" ||
                category == "memcpy" || category == "memset") {
@@ -137,8 +142,15 @@ class KinetoReader {
     }
   }
 
-  void read_arguments(Event& event) {
-    std::vector<double> elements;
+  // A tensor, or a list of tensors, that an op takes.
+  struct Argument {
+    std::vector<double> shape;  // of a tensor
+    double elements = 0.0;
+    double bytes = 0.0;
+    std::optional<ElementType> type = {};
+  };
+
+  void read_arguments(Event& event, std::vector<Argument>& arguments) {
     std::vector<std::string> types;
     read_foreign_json_object(reader_, [&](std::string_view key) {
       const auto kind = reader_.peek();
@@ -147,7 +159,10 @@ class KinetoReader {
       } else if (key == "correlation" && kind == JsonReader::Kind::kNumber) {
         event.correlation = reader_.number();
       } else if ((key == "Input Dims" || key == "Input dims") && kind == JsonReader::Kind::kArray) {
-        read_json_array(reader_, [&] { elements.push_back(read_elements()); });
+        read_json_array(reader_, [&] {
+          Argument& argument = arguments.emplace_back();
+          argument.elements = read_elements(argument.shape);
+        });
       } else if (key == "Input type" && kind == JsonReader::Kind::kArray) {
         read_json_array(reader_, [&] {
           const bool text = reader_.peek() == JsonReader::Kind::kString;
@@ -159,30 +174,75 @@ class KinetoReader {
       }
       return true;
     });
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      const double size = i < types.size() ? torch_type_bytes(types[i]) : 4.0;
-      event.input_bytes = std::max(event.input_bytes, elements[i] * size);
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+      Argument& argument = arguments[i];
+      argument.bytes = argument.elements * (i < types.size() ? torch_type_bytes(types[i]) : 4.0);
+      if (i < types.size() && !argument.shape.empty()) {
+        argument.type = torch_element_type(types[i]);
+      }
+      if (argument.bytes <= event.input_bytes) continue;
+      event.input_bytes = argument.bytes;
+      event.input_type = argument.type;
     }
   }
 
+  // Sets the works of an op. The trace does not say how large results are: they are taken to be as
+  // large as the largest input, and those of reductions to be small. Convolutions and lookups,
+  // whose work depends on their results, have none.
+  static void set_works(Event& op, const std::vector<Argument>& arguments) {
+    TensorShapes shapes;
+    TensorTypes types;
+    double elements = 0.0, read = 0.0;
+    for (const Argument& argument : arguments) {
+      shapes.push_back(argument.shape);
+      types.push_back(argument.type);
+      elements = std::max(elements, argument.elements);
+      read += argument.bytes;
+    }
+    if (elements <= 0.0) return;
+    std::vector<kernel::Work> works = torch_works(op.name, shapes, types, elements);
+    const kernel::Work& first = works.front();
+    double written = op.input_bytes;
+    switch (first.work_class.value_or(kernel::WorkClass::kElementwise)) {
+      case kernel::WorkClass::kConvolution:
+        if (works.size() == 1) return;  // those of gradients follow from what they read
+        break;
+      case kernel::WorkClass::kProduct:
+        if (!first.is_product()) return;
+        written = first.batch * first.rows * first.columns *
+                  element_bytes(first.type.value_or(ElementType::kF32));
+        break;
+      case kernel::WorkClass::kGather:
+        return;
+      case kernel::WorkClass::kReduction:
+        written = 0.0;
+        break;
+      default:
+        break;
+    }
+    if (torch_is_view(op.name)) read = written = 0.0;
+    share_traffic(works, read, written);
+    op.works = std::move(works);
+  }
+
   // Returns the number of elements of one input: 6 for [2, 3], 0 for [] (a scalar), and the sum for
-  // a list of tensors.
-  double read_elements() {
+  // a list of tensors. Sets the shape if it is a tensor.
+  double read_elements(std::vector<double>& shape) {
     if (reader_.peek() != JsonReader::Kind::kArray) {
       reader_.skip_value();
       return 0.0;
     }
-    double shape = 1.0, lists = 0.0;
-    bool sizes = false;
+    double count = 1.0, lists = 0.0;
     read_json_array(reader_, [&] {
       if (reader_.peek() == JsonReader::Kind::kNumber) {
-        shape *= std::max(reader_.number(), 0.0);
-        sizes = true;
+        shape.push_back(std::max(reader_.number(), 0.0));
+        count *= shape.back();
       } else {
-        lists += read_elements();
+        std::vector<double> inner;
+        lists += read_elements(inner);
       }
     });
-    const double all = lists + (sizes ? shape : 0.0);
+    const double all = lists + (shape.empty() ? 0.0 : count);
     return all < 1e18 ? all : 0.0;  // no tensor is that large
   }
 
@@ -353,7 +413,8 @@ class KinetoReader {
       tasks_.add({.name = op.name,
                   .op = op.name,
                   .scope = op.scope,
-                  .time = (op.launches ? op.gpu_micros : op.micros) * kSecondsPerMicro},
+                  .time = (op.launches ? op.gpu_micros : op.micros) * kSecondsPerMicro,
+                  .works = op.works},
                  op.at);
       unsized_ += op.input_bytes <= 0.0;
     }
@@ -364,7 +425,8 @@ class KinetoReader {
     });
     for (std::uint32_t i = 0; i < ops_.size(); ++i) {
       if (i > 0 && ops_[i - 1].thread == ops_[i].thread) {
-        tasks_.connect(NodeId(i - 1), NodeId(i), ops_[i].input_bytes);
+        tasks_.connect(NodeId(i - 1), NodeId(i), ops_[i].input_bytes, std::nullopt,
+                       ops_[i].input_type);
         continue;
       }
       const auto later = std::upper_bound(
@@ -373,7 +435,8 @@ class KinetoReader {
       if (later == by_end.begin()) continue;
       const std::uint32_t before = *std::prev(later);
       if (before != i && ops_[before].thread != ops_[i].thread) {
-        tasks_.connect(NodeId(before), NodeId(i), ops_[i].input_bytes);
+        tasks_.connect(NodeId(before), NodeId(i), ops_[i].input_bytes, std::nullopt,
+                       ops_[i].input_type);
       }
     }
   }

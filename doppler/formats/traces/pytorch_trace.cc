@@ -13,6 +13,7 @@
 #include "doppler/base/units.h"
 #include "doppler/formats/task_graph.h"
 #include "doppler/formats/traces/torch_ops.h"
+#include "doppler/formats/traces/torch_works.h"
 
 namespace doppler::formats {
 namespace {
@@ -81,8 +82,11 @@ class PytorchTraceReader {
       }
     });
     if (device && count == 5 && elements == 6) {
-      tensors.push_back(
-          {numbers[0], numbers[1], numbers[3], numbers[3] * numbers[4], argument, false});
+      tensors.push_back({.id = numbers[0],
+                         .storage = numbers[1],
+                         .elements = numbers[3],
+                         .bytes = numbers[3] * numbers[4],
+                         .argument = argument});
     }
   }
 
@@ -102,15 +106,39 @@ class PytorchTraceReader {
     return shapes;
   }
 
+  // Reads the types of the arguments or results.
+  std::vector<TensorTypes> read_types() {
+    std::vector<TensorTypes> types;
+    read_json_array(reader_, [&] {
+      const bool text = reader_.peek() == JsonReader::Kind::kString;
+      types.push_back(text ? torch_types_in(reader_.string_view()) : TensorTypes());
+      if (!text) reader_.skip_value();
+    });
+    return types;
+  }
+
+  // Gives each tensor its type, of which an argument that is a list has several.
+  static void set_types(std::vector<TensorUse>& tensors, const std::vector<TensorTypes>& types) {
+    std::size_t number = 0;  // of the tensor in its argument
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const std::size_t argument = tensors[i].argument;
+      number = i > 0 && tensors[i - 1].argument == argument ? number + 1 : 0;
+      if (argument < types.size() && number < types[argument].size()) {
+        tensors[i].type = types[argument][number];
+      }
+    }
+  }
+
   void read_node() {
     if (operators_.size() == kMaxForeignNodes) reader_.fail("too many nodes");
     TorchCall op;
     TensorShapes shapes;
+    std::vector<TensorTypes> input_types, output_types;
     std::string schema;
     bool triton = false;
     op.at = reader_.value_position();
-    // Since version 1.1, inputs and outputs are objects {"values": …, "shapes": …}. Before, values
-    // and shapes were lists under different keys of the node.
+    // Since version 1.1, inputs and outputs are objects {"values": …, "shapes": …, "types": …}.
+    // Before, these were lists under different keys of the node.
     const auto read_side = [&](std::vector<TensorUse>& tensors, bool inputs) {
       if (reader_.peek() != JsonReader::Kind::kObject) return read_values(tensors);
       read_foreign_json_object(reader_, [&](std::string_view key) {
@@ -118,6 +146,8 @@ class PytorchTraceReader {
           read_values(tensors);
         } else if (key == "shapes" && inputs && reader_.peek() == JsonReader::Kind::kArray) {
           shapes = read_shapes();
+        } else if (key == "types" && reader_.peek() == JsonReader::Kind::kArray) {
+          (inputs ? input_types : output_types) = read_types();
         } else {
           return false;
         }
@@ -139,6 +169,9 @@ class PytorchTraceReader {
         read_side(op.outputs, false);
       } else if (key == "input_shapes" && kind == JsonReader::Kind::kArray) {
         shapes = read_shapes();
+      } else if ((key == "input_types" || key == "output_types") &&
+                 kind == JsonReader::Kind::kArray) {
+        (key == "input_types" ? input_types : output_types) = read_types();
       } else if (key == "op_schema" && kind == JsonReader::Kind::kString) {
         schema = reader_.string();
       } else if (key == "exclusive_dur" && kind != JsonReader::Kind::kNull) {
@@ -157,6 +190,8 @@ class PytorchTraceReader {
     });
     op.has_schema = !schema.empty();
     op.kernel = op.kernel || triton;
+    set_types(op.inputs, input_types);
+    set_types(op.outputs, output_types);
     find_written(op, parse_torch_schema(schema));
     double elements = 0.0;
     for (const TensorUse& output : op.outputs) elements += output.elements;
@@ -164,6 +199,11 @@ class PytorchTraceReader {
       if (op.outputs.empty() && input.written) elements += input.elements;
     }
     op.flops = op.view ? 0.0 : torch_flops(op.name, shapes, elements);
+    TensorTypes types(shapes.size());
+    for (std::size_t i = 0; i < std::min(types.size(), input_types.size()); ++i) {
+      if (!input_types[i].empty()) types[i] = input_types[i].front();
+    }
+    if (!op.view) op.works = torch_works(op.name, shapes, types, elements);
     operators_.push_back(std::move(op));
   }
 
@@ -229,14 +269,20 @@ class PytorchTraceReader {
         written += input.bytes;
         outputs.push_back(input);
       }
+      const double moved = op.view || torch_is_view(op.name) ? 0.0 : 1.0;
+      spec.works = op.works;
+      if (spec.works.empty()) {  // a view, or what only turned out to be none by what it calls
+        spec.works = {{.work_class = kernel::classify_op(op.name), .flops = op.flops}};
+      }
+      share_traffic(spec.works, moved * read, moved * written);
       const auto micros = op.own_micros ? op.own_micros : op.micros;
       if (micros) {
         spec.time = *micros * kSecondsPerMicro;
       } else {
         spec.flops = op.flops;
-        const double moved = op.view || torch_is_view(op.name) ? 0.0 : 1.0;
         spec.bytes_read = moved * read;
         spec.bytes_written = moved * written;
+        remove_what_is_known(spec.works, op.name);
         ++untimed_;
       }
       const NodeId node = tasks_.add(std::move(spec), op.at);
@@ -247,9 +293,11 @@ class PytorchTraceReader {
       }
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         const TensorUse& output = outputs[i];
-        const TensorId tensor = tasks_.add_tensor(
-            {.name = fmt::format("{}:{}", op.name, i), .producer = node, .bytes = output.bytes},
-            op.at);
+        const TensorId tensor = tasks_.add_tensor({.name = fmt::format("{}:{}", op.name, i),
+                                                   .producer = node,
+                                                   .bytes = output.bytes,
+                                                   .type = output.type},
+                                                  op.at);
         Value& value = by_tensor_[output.id];
         // All kernels of one operator are traced with its results, so each reads what the one
         // before it wrote.
@@ -276,7 +324,8 @@ class PytorchTraceReader {
     if (!value.tensor.valid()) {
       value.tensor = tasks_.add_tensor({.name = fmt::format("tensor{}", use.id),
                                         .role = graph::TensorRole::kInput,
-                                        .bytes = use.bytes},
+                                        .bytes = use.bytes,
+                                        .type = use.type},
                                        at);
     }
     return value.tensor;

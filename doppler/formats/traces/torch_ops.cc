@@ -1,6 +1,7 @@
 #include "doppler/formats/traces/torch_ops.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -186,8 +187,7 @@ double torch_flops(std::string_view op, const TensorShapes& inputs, double outpu
   if (op == "aten::mm" || op == "aten::bmm" || op == "aten::mv" || op == "aten::dot" ||
       op == "aten::matmul" || op == "aten::_scaled_mm" || op == "aten::_int_mm") {
     flops = matrix_product(inputs, 0);
-  } else if (op == "aten::addmm" || op == "aten::baddbmm" || op == "aten::_addmm_activation" ||
-             op == "aten::addmm_" || op == "aten::baddbmm_" || op == "aten::addmv") {
+  } else if (torch_first_operand(op) == 1) {
     flops = matrix_product(inputs, 1);
   } else if (op == "aten::linear") {  // the inputs are x [.., k] and weights [n, k]
     if (inputs.size() > 1 && inputs[1].size() == 2) {
@@ -210,24 +210,54 @@ double torch_flops(std::string_view op, const TensorShapes& inputs, double outpu
   return flops > 0.0 ? flops : output_elements;
 }
 
-double torch_type_bytes(std::string_view type) {
-  // The first entry that is a part of the name holds.
-  constexpr std::pair<std::string_view, double> kSizes[] = {{"complex<double>", 16.0},
-                                                            {"complex<float>", 8.0},
-                                                            {"double", 8.0},
-                                                            {"long", 8.0},
-                                                            {"int64", 8.0},
-                                                            {"Half", 2.0},
-                                                            {"half", 2.0},
-                                                            {"BFloat16", 2.0},
-                                                            {"short", 2.0},
-                                                            {"bool", 1.0},
-                                                            {"char", 1.0},
-                                                            {"Float8", 1.0}};
-  for (const auto& [name, bytes] : kSizes) {
-    if (contains(type, name)) return bytes;
+std::size_t torch_first_operand(std::string_view op) {
+  constexpr std::string_view kAdding[] = {
+      "aten::addmm",  "aten::baddbmm",  "aten::_addmm_activation",
+      "aten::addmm_", "aten::baddbmm_", "aten::addmv"};
+  return std::find(std::begin(kAdding), std::end(kAdding), op) != std::end(kAdding) ? 1 : 0;
+}
+
+namespace {
+
+struct TorchType {
+  std::string_view name;
+  double bytes;
+  std::optional<ElementType> type = std::nullopt;
+};
+
+// The first entry that is a part of the name holds.
+constexpr TorchType kTypes[] = {{"complex<double>", 16.0},
+                                {"complex<float>", 8.0},
+                                {"double", 8.0, ElementType::kF64},
+                                {"long", 8.0, ElementType::kI64},
+                                {"int64", 8.0, ElementType::kI64},
+                                {"int8", 1.0, ElementType::kI8},  // also qint8 and quint8
+                                {"Half", 2.0, ElementType::kF16},
+                                {"half", 2.0, ElementType::kF16},
+                                {"BFloat16", 2.0, ElementType::kBf16},
+                                {"short", 2.0, ElementType::kI16},
+                                {"bool", 1.0, ElementType::kBool},
+                                {"char", 1.0, ElementType::kI8},
+                                {"Float8", 1.0, ElementType::kFp8},
+                                {"float", 4.0, ElementType::kF32},
+                                {"int", 4.0, ElementType::kI32}};
+constexpr TorchType kOtherType{"", 4.0};
+
+const TorchType& find_type(std::string_view name) {
+  for (const TorchType& entry : kTypes) {
+    if (contains(name, entry.name)) return entry;
   }
-  return 4.0;
+  return kOtherType;
+}
+
+}  // namespace
+
+double torch_type_bytes(std::string_view type) {
+  return find_type(type).bytes;
+}
+
+std::optional<ElementType> torch_element_type(std::string_view type) {
+  return find_type(type).type;
 }
 
 // --- calls in an execution trace ---

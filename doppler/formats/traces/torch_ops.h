@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "doppler/base/element_type.h"
+#include "doppler/kernel/work.h"
+
 namespace doppler::formats {
 
 // --- operators ---
@@ -33,6 +36,9 @@ bool torch_allocates(std::string_view op);
 // Returns whether the operator is a product, a convolution or attention, whose work torch_flops()
 // knows.
 bool torch_is_product(std::string_view op);
+// Returns which argument of a product, convolution or attention is the first that it multiplies: 1
+// for those that add their first argument to the product, else 0.
+std::size_t torch_first_operand(std::string_view op);
 
 // Returns the flops: of products, convolutions and attention by their shapes; of other operators
 // one for each element of the results; 0 for views, which move nothing.
@@ -41,6 +47,8 @@ double torch_flops(std::string_view op, const TensorShapes& inputs, double outpu
 // Returns the bytes of an element by the name of its type ("float", "c10::Half", "long int", …), or
 // 4 if the type is not known.
 double torch_type_bytes(std::string_view type);
+// Returns the element type by such a name, or nothing if it is complex or not known.
+std::optional<ElementType> torch_element_type(std::string_view type);
 
 // --- calls in an execution trace ---
 //
@@ -53,6 +61,7 @@ struct TensorUse {
   double id = 0.0, storage = 0.0, elements = 0.0, bytes = 0.0;
   std::uint32_t argument = 0;  // index of the call's argument
   bool written = false;        // in place
+  std::optional<ElementType> type = std::nullopt;
 };
 
 struct TorchCall {
@@ -64,8 +73,9 @@ struct TorchCall {
   std::optional<double> own_micros, micros;  // duration without and with the calls inside
   std::vector<TensorUse> inputs, outputs;
   double flops = 0.0;
-  std::uint32_t scope = 0;  // index into the result of find_scopes()
-  std::size_t at = 0;       // offset in the file
+  std::vector<kernel::Work> works = {};  // with their flops, without bytes
+  std::uint32_t scope = 0;               // index into the result of find_scopes()
+  std::size_t at = 0;                    // offset in the file
 };
 
 // The facts about memory in a schema such as

@@ -27,9 +27,13 @@ Imported read_pytorch_trace(const std::string& file, std::string_view text,
 bool is_chakra(const Content& content);
 Imported read_chakra(const std::string& file, std::string_view bytes, const ImportOptions& = {});
 
-// Returns the bytes of all tensors in a list as traces print it: 16384 for
-// "[[12, 13, 0, 4096, 4, 'cuda:0'], 3]", which has one of 4096 elements of 4 bytes. Returns nothing
-// if the list has no tensor.
-std::optional<double> tensor_bytes_in(std::string_view values);
+// The tensors in a list, taken together.
+struct TensorTotals {
+  double elements = 0.0, bytes = 0.0;
+};
+// Returns the totals of a list as traces print it: 16384 bytes for
+// "[[12, 13, 0, 4096, 4, 'cuda:0'], 3]", which has one tensor of 4096 elements of 4 bytes. Returns
+// nothing if the list has no tensor.
+std::optional<TensorTotals> tensors_in(std::string_view values);
 
 }  // namespace doppler::formats

@@ -214,9 +214,12 @@ TEST(Chakra, Protobuf) {
 }
 
 TEST(Chakra, BytesOfPrintedTensors) {
-  EXPECT_EQ(tensor_bytes_in("[[1, 2, 0, 6, 4, 'cpu'], [3, [4, 5, 0, 2, 8, 'cuda:0']], 1.5]"), 40.0);
-  EXPECT_EQ(tensor_bytes_in("[1, 2, 3]"), std::nullopt);
-  EXPECT_EQ(tensor_bytes_in("['"), std::nullopt);
+  const auto tensors = tensors_in("[[1, 2, 0, 6, 4, 'cpu'], [3, [4, 5, 0, 2, 8, 'cuda:0']], 1.5]");
+  ASSERT_TRUE(tensors);
+  EXPECT_EQ(tensors->elements, 8.0);
+  EXPECT_EQ(tensors->bytes, 40.0);
+  EXPECT_FALSE(tensors_in("[1, 2, 3]"));
+  EXPECT_FALSE(tensors_in("['"));
 }
 
 // --- PyTorch execution traces ---

@@ -77,6 +77,7 @@ TEST(WorkClass, OpsOfOneSortHaveOneClassWhateverTheirFormat) {
       {kCopy, "Transpose"},
       {kCopy, "DepthToSpace"},
       {kCopy, "aten::_to_copy"},
+      {kCopy, "aten::zero_"},
       {kCopy, "dynamic-update-slice"},
       {kCopy, "all-reduce"},
       {kCopy, "reduce-scatter"},
