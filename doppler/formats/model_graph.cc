@@ -16,11 +16,10 @@ namespace {
 
 // Limits the quantities of a work to those that graphs hold. Only damaged models exceed them.
 void limit(kernel::Work& work) {
-  constexpr double kLargest = 1e30;
   for (double* number : {&work.count, &work.batch, &work.rows, &work.columns, &work.depth})
-    *number = std::min(*number, kLargest);
+    *number = std::min(*number, kernel::kLargestOfWork);
   for (std::optional<double>* number : {&work.flops, &work.bytes_read, &work.bytes_written}) {
-    if (*number) *number = std::min(**number, kLargest);
+    if (*number) *number = std::min(**number, kernel::kLargestOfWork);
   }
 }
 
