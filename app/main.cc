@@ -27,9 +27,9 @@ std::string advice(doppler::Hint hint) {
       return fmt::format(": --devices {} means nothing", doppler::api::kDevicesOfFile);
     case doppler::Hint::kNameFormat:
       return "; --format names one where it is (--from in graph convert)";
-    case doppler::Hint::kGivenOrRooflineCosts:
+    case doppler::Hint::kGivenOrPredictedCosts:
       return ": use --costs given or --costs predicted";
-    case doppler::Hint::kMeasuredOrRooflineCosts:
+    case doppler::Hint::kMeasuredOrPredictedCosts:
       return ": use measured ones, or --costs predicted";
     case doppler::Hint::kMeasureCosts:
       return "; measure again with dopp run --profile";

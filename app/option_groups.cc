@@ -143,7 +143,7 @@ Option add_precision(CLI::App& app, cost::Precision& precision) {
       app, "--precision",
       [&precision](const std::string& name) {
         precision = find_element_type(name);
-        if (!precision || *precision == ElementType::kBool) {
+        if (!precision || !is_deployable(*precision)) {
           throw ParameterError(fmt::format(
               "--precision: no type of numbers is called '{}'; one of f64, f32, tf32, f16, bf16, "
               "fp8, i8",

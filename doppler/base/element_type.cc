@@ -85,4 +85,8 @@ bool is_floating(ElementType type) {
   return facts(type).floating;
 }
 
+bool is_deployable(ElementType type) {
+  return is_floating(type) || type == ElementType::kI8;
+}
+
 }  // namespace doppler

@@ -44,5 +44,7 @@ std::string element_type_names();
 // Returns the bytes of one element in memory, which is 0.5 for kI4.
 double element_bytes(ElementType type);
 bool is_floating(ElementType type);
+// Returns whether models are deployed in this type: floating-point numbers, or i8.
+bool is_deployable(ElementType type);
 
 }  // namespace doppler

@@ -17,8 +17,8 @@ enum class Hint : unsigned char {
   kNone,
   kChooseDevices,            // the file brings no devices: name some
   kNameFormat,               // the format cannot be recognised: name it
-  kGivenOrRooflineCosts,     // take all costs as given, or derive all of them
-  kMeasuredOrRooflineCosts,  // costs must be in seconds
+  kGivenOrPredictedCosts,     // take all costs as given, or derive all of them
+  kMeasuredOrPredictedCosts,  // costs must be in seconds
   kMeasureCosts,             // measure the costs of this graph
   kResumeTraining,           // go on with the training in the folder, or take another folder
   kProbeMachine,             // measure this machine again, or remove the file of measurements

@@ -95,6 +95,9 @@ void KernelRuns::of(NodeId node, std::vector<KernelRun>& runs) const {
     run.rows = work.rows;
     run.columns = work.columns;
     run.depth = work.depth;
+    if (!run.flops && run.is_product()) {
+      run.flops = 2.0 * run.batch * run.rows * run.columns * run.depth;
+    }
   }
 }
 

@@ -40,10 +40,25 @@ constexpr double kWorstWay = 1.7;
 // full and tiles that reach beyond the result.
 constexpr double kShareOfUnknownShape = 0.85;
 
+// Matrix units take whole tiles, however few rows a product has. The other units work on few rows
+// at a time, so that a tile is computed only as far as the product reaches.
+constexpr double kGrainOfMatrixUnits = 256.0, kGrainOfOtherUnits = 8.0;
+
+// Returns whether products of the type run on matrix units. Without them, f16 is at best twice as
+// fast as f32.
+bool on_matrix_units(const Hardware& hardware, ElementType type) {
+  if (type == ElementType::kF32 || type == ElementType::kF64) return false;
+  return hardware.product_peak(ElementType::kBf16) > 0.0 ||
+         hardware.product_peak(type) > 4.0 * hardware.product_peak(ElementType::kF32);
+}
+
 // Returns the seconds that the multiprocessors are busy with the product, averaged over the ways in
-// which a library may compute it.
-double tiled_seconds(const Hardware& hardware, double peak, const KernelRun& run) {
+// which a library may compute it. `grain` is the least number of rows and columns that are computed
+// together.
+double tiled_seconds(const Hardware& hardware, double peak, const KernelRun& run, double grain) {
   const ProductFigures& figures = hardware.kernels.product;
+  const double most_rows = std::ceil(run.rows / grain) * grain;
+  const double most_columns = std::ceil(run.columns / grain) * grain;
   const double processors = hardware.multiprocessors;
   const double rate = figures.peak_share * peak / processors;
   const double feed = figures.tile_bytes_per_clock * hardware.clock_hz;
@@ -54,8 +69,9 @@ double tiled_seconds(const Hardware& hardware, double peak, const KernelRun& run
   for (const Tile& tile : kTiles) {
     const double tiles =
         run.batch * std::ceil(run.rows / tile.rows) * std::ceil(run.columns / tile.columns);
-    const double step = std::max(2.0 * tile.rows * tile.columns / rate,
-                                 element * (tile.rows + tile.columns) / feed);
+    const double step =
+        std::max(2.0 * std::min(tile.rows, most_rows) * std::min(tile.columns, most_columns) / rate,
+                 element * (tile.rows + tile.columns) / feed);
     for (const double parts : kDepthParts) {
       const double blocks = tiles * parts, depth = run.depth / parts;
       if (parts > 1.0 && (depth < kLeastDepthOfPart || blocks > 2.0 * processors)) break;
@@ -87,10 +103,13 @@ double tiled_seconds(const Hardware& hardware, double peak, const KernelRun& run
 double product_seconds(const DeviceKind& kind, const KernelRun& run) {
   const Hardware& hardware = *kind.hardware;
   const ProductFigures& figures = hardware.kernels.product;
-  const double peak = hardware.product_peak(product_type(hardware, run.type));
+  const ElementType type = product_type(hardware, run.type);
+  const double peak = hardware.product_peak(type);
   double compute = 0.0;
   if (run.is_product()) {
-    compute = tiled_seconds(hardware, peak, run);
+    compute =
+        tiled_seconds(hardware, peak, run,
+                      on_matrix_units(hardware, type) ? kGrainOfMatrixUnits : kGrainOfOtherUnits);
   } else if (run.flops) {
     compute = *run.flops / (figures.peak_share * kShareOfUnknownShape * peak);
   }
@@ -118,12 +137,9 @@ double stream_seconds(const DeviceKind& kind, const StreamFigures& figures, cons
   const Hardware& hardware = *kind.hardware;
   const KernelFigures& kernels = hardware.kernels;
   const double moved = run.bytes.value_or(0.0), read = std::min(run.bytes_read, moved);
-  double uncached = 1.0;
-  if (hardware.cache_bytes > 0.0) {
-    uncached = std::clamp((moved / hardware.cache_bytes - kernels.cached_share) /
-                              (kernels.uncached_share - kernels.cached_share),
-                          0.0, 1.0);
-  }
+  const double uncached = std::clamp((moved / hardware.cache_bytes - kernels.cached_share) /
+                                         (kernels.uncached_share - kernels.cached_share),
+                                     0.0, 1.0);
   const double memory = uncached * (moved + read * (figures.read_passes - 1.0)) /
                         (kernels.memory_share * *kind.memory_bandwidth);
   const double processors =
@@ -132,8 +148,12 @@ double stream_seconds(const DeviceKind& kind, const StreamFigures& figures, cons
   return blend(figures.floor_seconds, work, kernels.blend_exponent);
 }
 
-const StreamFigures& stream_figures(const KernelFigures& kernels, WorkClass work_class) {
-  switch (work_class) {
+// Norms and softmax of rows that the registers of a block hold read their rows once, as PyTorch's
+// softmax of up to 1024 elements does.
+constexpr double kLongestRowInRegisters = 1024.0;
+
+const StreamFigures& stream_figures(const KernelFigures& kernels, const KernelRun& run) {
+  switch (run.work_class) {
     case WorkClass::kActivation:
       return kernels.activation;
     case WorkClass::kGated:
@@ -141,7 +161,8 @@ const StreamFigures& stream_figures(const KernelFigures& kernels, WorkClass work
       return kernels.strided;
     case WorkClass::kNorm:
     case WorkClass::kSoftmax:
-      return kernels.norm;
+      return run.columns > 0.0 && run.columns <= kLongestRowInRegisters ? kernels.reduction
+                                                                        : kernels.norm;
     case WorkClass::kReduction:
     case WorkClass::kSolve:
     case WorkClass::kFactorisation:
@@ -178,16 +199,17 @@ ElementType product_type(const Hardware& hardware, ElementType type) {
     default:  // a wider type than any that a matrix unit takes
       break;
   }
-  return type == ElementType::kF64 || !has(ElementType::kF32) ? ElementType::kF64
-                                                              : ElementType::kF32;
+  return ElementType::kF32;  // which all devices have; f64 too, where there is nothing wider
 }
 
 std::optional<double> kernel_seconds(const DeviceKind& kind, const KernelRun& run) {
   if (!run.flops && !run.bytes) return std::nullopt;
-  const double vector = kVectorShare * *kind.peak_flops;
+  const double wide = kind.hardware->product_peak(ElementType::kF64);
+  const double peak = run.type == ElementType::kF64 && wide > 0.0 ? std::min(wide, *kind.peak_flops)
+                                                                  : *kind.peak_flops;
+  const double vector = kVectorShare * peak;
   const auto streamed = [&](double flops_per_second) {
-    return stream_seconds(kind, stream_figures(kind.hardware->kernels, run.work_class), run,
-                          flops_per_second);
+    return stream_seconds(kind, stream_figures(kind.hardware->kernels, run), run, flops_per_second);
   };
   switch (run.work_class) {
     case WorkClass::kProduct:
@@ -197,13 +219,13 @@ std::optional<double> kernel_seconds(const DeviceKind& kind, const KernelRun& ru
       // Libraries take the matrix units or, where a group has few channels, a direct loop.
       return std::min(product_seconds(kind, run), streamed(vector));
     case WorkClass::kAttention: {
-      const double peak = kind.hardware->product_peak(product_type(*kind.hardware, run.type));
-      return streamed(kAttentionShare * peak);
+      const ElementType type = product_type(*kind.hardware, run.type);
+      return streamed(kAttentionShare * kind.hardware->product_peak(type));
     }
     case WorkClass::kSolve:
-      return streamed(kSolveShare * *kind.peak_flops);
+      return streamed(kSolveShare * peak);
     case WorkClass::kFactorisation:
-      return streamed(kFactorisationShare * *kind.peak_flops);
+      return streamed(kFactorisationShare * peak);
     default:
       return streamed(vector);
   }

@@ -18,8 +18,8 @@
 namespace doppler::cost {
 
 // Returns the type in which a device computes products of `type`: the same where it has a peak for
-// it, else the narrowest wider one that it has. fp8 falls back on bf16 before f16, i8 and i4 on
-// f16; f32 is never rounded to tf32.
+// it; else fp8 in bf16 or f16, i8 and i4 in f16 or bf16, and everything else in f32, which is never
+// rounded to tf32.
 ElementType product_type(const device::Hardware& hardware, ElementType type);
 
 // Returns the seconds from a kernel's first instruction to its last, once; nothing if neither its

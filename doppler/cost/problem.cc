@@ -23,7 +23,8 @@ using graph::TensorRole;
 namespace {
 
 // The most channels that all routes together may list: 400 MB of ids. 4096 devices in groups, with
-// the four channels of composed routes, come to 67 million.
+// the four channels of composed routes, come to 67 million; 4096 cards in one box whose copies go
+// through host memory would come to 101 million.
 constexpr std::size_t kMostRouteChannels = 100'000'000;
 
 // Throws InputError if the measured costs are of another graph or of no kind of device in the
@@ -144,7 +145,7 @@ void Problem::build_compute() {
           fmt::format("some nodes have given times in '{}' and others only {}flops or bytes, which "
                       "give seconds",
                       time_unit_, measured_ ? "measured times, " : ""),
-          Hint::kGivenOrRooflineCosts);
+          Hint::kGivenOrPredictedCosts);
     }
     time_unit_ = "s";
   }
@@ -280,7 +281,7 @@ void Problem::build_transfers() {
     throw InputError(
         fmt::format("times given in '{}' would be mixed with seconds {}derived from flops or bytes",
                     graph_->time_unit(), measured_ ? "measured or " : ""),
-        Hint::kGivenOrRooflineCosts);
+        Hint::kGivenOrPredictedCosts);
   }
 }
 

@@ -80,8 +80,8 @@ class Problem {
   // Throws InputError if the graph is empty, a cost is missing, a device name is unknown, times in
   // a unit of the graph's own would mix with seconds, or measured costs are those of another graph;
   // ParameterError if kMeasured comes without measured costs, or a precision with costs that it
-  // cannot change; InfeasibleError if constraints leave
-  // no device for a node. REQUIRES: neither pointer is null.
+  // cannot change; InfeasibleError if constraints leave no device for a node. REQUIRES: neither
+  // pointer is null.
   Problem(std::shared_ptr<const graph::Graph> graph,
           std::shared_ptr<const device::Topology> topology, ProblemOptions options = {});
 

@@ -15,13 +15,12 @@ namespace doppler::device {
 // Of dense products. A product is cut into tiles of its result, one for each thread block, and
 // where these are few, its depth into parts that a second kernel adds.
 struct ProductFigures {
-  double floor_seconds = 3.3e-6;  // of an empty product
-  double peak_share = 0.885;      // of the peak, inside a tile
-  double whole_wave_share =
-      0.539;                  // how far a last wave that is not full takes as long as a full one
-  double least_wave = 0.618;  // of a full wave's time, however few tiles there are
-  double fill_seconds = 1.45e-6;   // to fill and drain the pipeline of a tile
-  double depth_seconds = 2.61e-9;  // latency of each step along the depth
+  double floor_seconds = 3.3e-6;    // of an empty product
+  double peak_share = 0.885;        // of the peak, inside a tile
+  double whole_wave_share = 0.539;  // of a wave's time that its last one takes however empty
+  double least_wave = 0.618;        // of a full wave's time, however few tiles there are
+  double fill_seconds = 1.45e-6;    // to fill and drain the pipeline of a tile
+  double depth_seconds = 2.61e-9;   // latency of each step along the depth
   double second_kernel_seconds = 4.27e-6;
   // A library picks a slower way with the weight (its time / the best time) ^ -choice_exponent,
   // since it does not always know the best.
@@ -75,8 +74,8 @@ struct KernelFigures {
   friend bool operator==(const KernelFigures&, const KernelFigures&) = default;
 };
 
-// The values that a figure may have.
-enum class FigureSign { kNotNegative, kPositive };
+// The values that a figure may have: kShare is above 0 and at most 1, kExponent at least 1.
+enum class FigureSign { kNotNegative, kPositive, kShare, kExponent };
 
 // Calls `visit(part, name, figure, sign)` for each figure, by the names of members; `part` is empty
 // for those of KernelFigures itself.
@@ -85,17 +84,17 @@ void visit_figures(Figures& kernels, const Visit& visit) {
   using enum FigureSign;
   auto& product = kernels.product;
   visit("product", "floor_seconds", product.floor_seconds, kNotNegative);
-  visit("product", "peak_share", product.peak_share, kPositive);
+  visit("product", "peak_share", product.peak_share, kShare);
   visit("product", "whole_wave_share", product.whole_wave_share, kNotNegative);
   visit("product", "least_wave", product.least_wave, kNotNegative);
   visit("product", "fill_seconds", product.fill_seconds, kNotNegative);
   visit("product", "depth_seconds", product.depth_seconds, kNotNegative);
   visit("product", "second_kernel_seconds", product.second_kernel_seconds, kNotNegative);
   visit("product", "choice_exponent", product.choice_exponent, kNotNegative);
-  visit("product", "blend_exponent", product.blend_exponent, kPositive);
+  visit("product", "blend_exponent", product.blend_exponent, kExponent);
   visit("product", "heat_share", product.heat_share, kNotNegative);
   visit("product", "heat_seconds", product.heat_seconds, kPositive);
-  visit("product", "memory_share", product.memory_share, kPositive);
+  visit("product", "memory_share", product.memory_share, kShare);
   visit("product", "tile_bytes_per_clock", product.tile_bytes_per_clock, kPositive);
   visit("product", "sum_bytes_per_clock", product.sum_bytes_per_clock, kPositive);
   const auto stream = [&](const char* part, auto& figures) {
@@ -109,8 +108,8 @@ void visit_figures(Figures& kernels, const Visit& visit) {
   stream("norm", kernels.norm);
   stream("gather", kernels.gather);
   stream("reduction", kernels.reduction);
-  visit("", "memory_share", kernels.memory_share, kPositive);
-  visit("", "blend_exponent", kernels.blend_exponent, kPositive);
+  visit("", "memory_share", kernels.memory_share, kShare);
+  visit("", "blend_exponent", kernels.blend_exponent, kExponent);
   visit("", "cached_share", kernels.cached_share, kNotNegative);
   visit("", "uncached_share", kernels.uncached_share, kPositive);
   visit("", "launch_seconds", kernels.launch_seconds, kNotNegative);

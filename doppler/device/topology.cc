@@ -62,25 +62,32 @@ void check_channel(const Channel& channel) {
       fmt::format("channel '{}': the achieved latency must be a finite number >= 0", channel.name));
 }
 
-void check_hardware(const Hardware& hardware, const std::string& owner) {
-  bool any = false;
+void check_hardware(const DeviceKind& kind, const std::string& owner) {
+  const Hardware& hardware = *kind.hardware;
   for (const double flops : hardware.product_flops) {
     require(std::isfinite(flops) && flops >= 0.0,
             owner + ": product_flops must be finite numbers >= 0");
-    any |= flops > 0.0;
   }
-  require(any, owner + ": hardware needs product_flops of some type");
+  require(
+      hardware.product_peak(ElementType::kF32) > 0.0,
+      owner + ": hardware needs product_flops in f32, in which other types are computed at last");
+  require(kind.peak_flops && kind.memory_bandwidth,
+          owner + ": hardware needs peak_flops and memory_bandwidth beside it");
   require(hardware.multiprocessors >= 1, owner + ": hardware needs multiprocessors");
   require(positive(hardware.clock_hz), owner + ": clock_hz must be positive");
   require(positive(hardware.cache_bytes), owner + ": cache_bytes must be positive");
-  visit_figures(hardware.kernels,
-                [&](std::string_view part, std::string_view name, double figure, FigureSign sign) {
-                  const bool sound = std::isfinite(figure) &&
-                                     (sign == FigureSign::kPositive ? figure > 0.0 : figure >= 0.0);
-                  require(sound, fmt::format("{}: the kernels' {}{}{} must be a finite number {} 0",
-                                             owner, part, part.empty() ? "" : ".", name,
-                                             sign == FigureSign::kPositive ? ">" : ">="));
-                });
+  visit_figures(hardware.kernels, [&](std::string_view part, std::string_view name, double figure,
+                                      FigureSign sign) {
+    const bool sound = std::isfinite(figure) && figure >= 0.0 &&
+                       (sign == FigureSign::kNotNegative || figure > 0.0) &&
+                       (sign != FigureSign::kShare || figure <= 1.0) &&
+                       (sign != FigureSign::kExponent || figure >= 1.0);
+    constexpr std::string_view kRanges[] = {"a finite number >= 0", "a finite number > 0",
+                                            "above 0 and at most 1", "a finite number >= 1"};
+    require(sound,
+            fmt::format("{}: the kernels' {}{}{} must be {}", owner, part, part.empty() ? "" : ".",
+                        name, kRanges[static_cast<std::size_t>(sign)]));
+  });
   require(hardware.kernels.uncached_share > hardware.kernels.cached_share,
           owner + ": the kernels' uncached_share must be above their cached_share");
 }
@@ -172,7 +179,7 @@ void Topology::check() const {
       require(positive(compute) && positive(memory) && compute >= 1.0 && memory >= 1.0,
               owner + ": a slowdown must be at least 1");
     }
-    if (kind.hardware) check_hardware(*kind.hardware, owner);
+    if (kind.hardware) check_hardware(kind, owner);
   }
   const auto check_channels = [&](std::span<const ChannelId> channels, const std::string& owner) {
     for (const ChannelId channel : channels) {

@@ -136,7 +136,7 @@ void check_measuring_machine(const cost::Problem& problem, const MachineSettings
   if (!is_emulated(settings) && problem.time_unit() != "s") {
     throw ParameterError(
         fmt::format("costs in '{}' cannot be compared with seconds", problem.time_unit()),
-        Hint::kMeasuredOrRooflineCosts);
+        Hint::kMeasuredOrPredictedCosts);
   }
 }
 

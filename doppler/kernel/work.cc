@@ -45,7 +45,8 @@ constexpr NameRule kRules[] = {
     {WorkClass::kSolve, "trsm solve", "triangular"},
     // Before factorisations, since "ReLU" has the word "LU" in it.
     {WorkClass::kElementwise, "", "relu"},
-    {WorkClass::kFactorisation, "potrf getrf geqrf lu qr svd eigh det", "cholesky"},
+    {WorkClass::kFactorisation, "potrf getrf geqrf qr svd eigh det",
+     "cholesky linalg_lu lu_factor"},
     {WorkClass::kReduction, "sum mean amax amin prod fft dft stft median unique",
      "reduce reduction pool argmax argmin arg_max arg_min cumsum cumprod cumulative topk top_k "
      "sort "

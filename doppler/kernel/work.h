@@ -21,7 +21,7 @@ enum class WorkClass : std::uint8_t {
   kConvolution,    // sums over windows
   kAttention,      // softmax(q k) v in one kernel
   kElementwise,    // a few additions and multiplications for each element
-  kActivation,     // elementwise with exponentials, roots, sines or divisions
+  kActivation,     // elementwise with exponentials, roots or sines
   kGated,          // elementwise on parts of rows that lie apart: gated activations, rotation
   kNorm,           // normalisation of rows: two passes and a reduction
   kSoftmax,        // the same with exponentials

@@ -137,7 +137,9 @@ bool read_origin_key(JsonReader& reader, const std::string& key, PlacementOrigin
   if (key == "precision") {
     const std::string name = reader.string();
     origin.precision = find_element_type(name);
-    if (!origin.precision) reader.fail(fmt::format("no element type is called '{}'", name));
+    if (!origin.precision || !is_deployable(*origin.precision)) {
+      reader.fail(fmt::format("no model is deployed in '{}'", name));
+    }
     return true;
   }
   if (key == "method") return origin.method = reader.string(), true;

@@ -313,7 +313,7 @@ void Training::restore(TrainingState state) {
   if (state.problems_hash != problems_hash() || state.best_times.size() != tasks_.size() ||
       state.best_episodes.size() != tasks_.size() || state.mean_times.size() != tasks_.size() ||
       state.updates > total_updates()) {
-    throw InputError("the checkpoint is of a training on other graphs or devices");
+    throw InputError("the checkpoint is of a training on other graphs, devices or costs");
   }
   const DivergenceWatch::State& watch = state.watch;
   const bool has_good_state = watch.good_level != std::numeric_limits<double>::infinity();

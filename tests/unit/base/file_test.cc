@@ -98,15 +98,18 @@ TEST_F(Files, RefusesAFileThatIsReadOnly) {
 // Nothing can be planted under a name that nobody can foresee.
 TEST_F(Files, WritesUnderANewNameEachTime) {
   std::atomic<bool> done = false;
+  std::atomic<std::size_t> count = 0;  // of `seen`
   std::set<std::string> seen;
   std::thread watcher([&] {
     while (!done) {
       for (const std::string& name : names()) seen.insert(name);
+      count = seen.size();
     }
   });
+  // Until the watcher saw two names beside the file's own, which takes it long on a busy machine.
   const std::string content(1'000'000, 'x');
-  const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-  while (std::chrono::steady_clock::now() < enough) write_file(path("a"), content);
+  const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (count < 3 && std::chrono::steady_clock::now() < enough) write_file(path("a"), content);
   done = true;
   watcher.join();
   seen.erase("a");

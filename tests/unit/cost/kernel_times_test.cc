@@ -53,6 +53,39 @@ TEST(KernelTimes, ProductsOfOneRowAreLimitedByTheBytesOfTheWeights) {
   EXPECT_NEAR(seconds, 26.2180e-6, 1e-9);
 }
 
+TEST(KernelTimes, ProductsOfFewRowsOutsideMatrixUnitsComputeNoWholeTiles) {
+  // In f32 an A100 has no matrix units: 4 x (4096 x 4096 + 8192) bytes take 39.7 us at 0.83 of the
+  // bandwidth. Whole tiles of 64 rows would take 64 x 2 x 4096^2 flops, 124 us at 0.885 of the
+  // peak.
+  const double one = *kernel_seconds(a100(), product(1, 4096, 4096, ElementType::kF32));
+  EXPECT_GT(one, 39.7e-6 + 3.3e-6);
+  EXPECT_LT(one, 60e-6);
+  EXPECT_LT(one, 0.6 * *kernel_seconds(a100(), product(64, 4096, 4096, ElementType::kF32)));
+}
+
+TEST(KernelTimes, DoublesAreAsSlowOutsideProductsAsInThem) {
+  device::DeviceKind gaming = a100();  // with a 64th of its peak in f64, as cards for games
+  gaming.hardware->product_flops[static_cast<std::size_t>(ElementType::kF64)] = 19.5e12 / 64;
+  const KernelRun run{.work_class = WorkClass::kFactorisation,
+                      .type = ElementType::kF64,
+                      .flops = 1e12,
+                      .bytes = 1e6};
+  EXPECT_NEAR(*kernel_seconds(gaming, run), 4.0 * 64 * 1e12 / 19.5e12, 0.01);
+  EXPECT_NEAR(*kernel_seconds(a100(), run), 4.0 * 1e12 / 19.5e12, 0.001);
+}
+
+TEST(KernelTimes, SoftmaxOfShortRowsReadsThemOnce) {
+  // 400e6 bytes at 0.86 x 2.039e12 bytes/s take 228 us.
+  KernelRun run{.work_class = WorkClass::kSoftmax,
+                .bytes = 400e6,
+                .bytes_read = 200e6,
+                .rows = 1e5,
+                .columns = 1000.0};
+  EXPECT_NEAR(*kernel_seconds(a100(), run), 228e-6, 3e-6);
+  run.columns = 5000.0;
+  EXPECT_GT(*kernel_seconds(a100(), run), 400e-6);
+}
+
 TEST(KernelTimes, AgreeWithAnIndependentComputation) {
   // The formulas of docs/costs.md in another program and language.
   EXPECT_NEAR(*kernel_seconds(a100(), product(192, 12288, 4096)), 111.0336e-6, 1e-9);

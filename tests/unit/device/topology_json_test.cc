@@ -124,11 +124,13 @@ TEST(TopologyJson, TheHashCoversWhatWasMeasured) {
 std::string hardware_file(const std::string& peaks = R"("f32": 1e13, "bf16": 2e14)",
                           const std::string& more = R"("multiprocessors": 100)",
                           const std::string& achieved = R"("bandwidth": 8e9)") {
-  return file(R"("kinds": [{"name": "k", "hardware": {"product_flops": {)" + peaks + "}, " + more +
-              R"(, "clock_hz": 1e9, "cache_bytes": 4e7}}],
+  return file(
+      R"("kinds": [{"name": "k", "peak_flops": 1e13, "memory_bandwidth": 1e12, "hardware": {"product_flops": {)" +
+      peaks + "}, " + more +
+      R"(, "clock_hz": 1e9, "cache_bytes": 4e7}}],
     "devices": [{"name": "a", "kind": "k", "egress": ["c"]}, {"name": "b", "kind": "k", "egress": ["c"]}],
     "channels": [{"name": "c", "bandwidth": 1e10, "achieved": {)" +
-              achieved + "}}]");
+      achieved + "}}]");
 }
 
 TEST(TopologyJson, HardwareAndAchievedLinks) {
@@ -177,8 +179,9 @@ TEST(TopologyJson, FiguresOfKernelsMayBeLeftOutOneByOne) {
             std::string::npos);
   EXPECT_NE(error(R"("floor_seconds": 1)").find("unknown key 'floor_seconds' in the kernels"),
             std::string::npos);
-  EXPECT_EQ(error(R"("product": {"peak_share": 0})"),
-            "t.json: device kind 'k': the kernels' product.peak_share must be a finite number > 0");
+  EXPECT_EQ(
+      error(R"("product": {"peak_share": 0})"),
+      "t.json: device kind 'k': the kernels' product.peak_share must be above 0 and at most 1");
   EXPECT_EQ(
       error(R"("cached_share": 2)"),
       "t.json: device kind 'k': the kernels' uncached_share must be above their cached_share");
@@ -213,17 +216,20 @@ TEST(TopologyJson, TheHashCoversHardwareAndAchievedLinks) {
 TEST(TopologyJson, BadHardwareAndAchievedLinksAreRefused) {
   const std::string peaks = R"("f32": 1e13)", more = R"("multiprocessors": 100)";
   const auto with_peaks = [](const char* text) { return topology_error(hardware_file(text)); };
-  EXPECT_EQ(with_peaks(""), "t.json: device kind 'k': hardware needs product_flops of some type");
+  EXPECT_EQ(
+      with_peaks(""),
+      "t.json: device kind 'k': hardware needs product_flops in f32, in which other types are "
+      "computed at last");
   EXPECT_EQ(with_peaks(R"("f32": -1)"),
             "t.json: device kind 'k': product_flops must be finite numbers >= 0");
-  EXPECT_EQ(with_peaks(R"("f33": 1)"), "t.json:2:56: unknown key 'f33' in product_flops");
-  EXPECT_EQ(with_peaks(R"("float": 1)"), "t.json:2:56: unknown key 'float' in product_flops");
+  EXPECT_EQ(with_peaks(R"("f33": 1)"), "t.json:2:102: unknown key 'f33' in product_flops");
+  EXPECT_EQ(with_peaks(R"("float": 1)"), "t.json:2:102: unknown key 'float' in product_flops");
   EXPECT_EQ(with_peaks(R"("f32": 1, "f32": 2)"),
-            "t.json:2:66: key 'f32' stands twice in product_flops");
+            "t.json:2:112: key 'f32' stands twice in product_flops");
   EXPECT_EQ(topology_error(hardware_file(peaks, R"("multiprocessors": 0)")),
             "t.json: device kind 'k': hardware needs multiprocessors");
   EXPECT_EQ(topology_error(hardware_file(peaks, R"("sms": 1)")),
-            "t.json:2:70: unknown key 'sms' in the hardware");
+            "t.json:2:116: unknown key 'sms' in the hardware");
   EXPECT_EQ(topology_error(hardware_file(peaks, more, "")),
             "t.json: channel 'c': the achieved bandwidth must be positive");
   EXPECT_EQ(topology_error(hardware_file(peaks, more, R"("bandwidth": 1, "latency_seconds": -1)")),

@@ -54,6 +54,8 @@ TEST(WorkClass, OpsOfOneSortHaveOneClassWhateverTheirFormat) {
       {kActivation, "rsqrt"},
       {kGated, "RotaryEmbedding"},
       {kActivation, "HardSwish"},
+      {kActivation, "SiLU"},
+      {kActivation, "nn.GeLU"},
       {kGated, "aten::glu"},
       {kGated, "rotary"},
       {kNorm, "LayerNormalization"},

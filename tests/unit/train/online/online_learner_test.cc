@@ -120,7 +120,7 @@ TEST(OnlineLearner, ExploresAboutAsMuchAsItMay) {
   };
   const auto p = problem(30);
   for (const Budget& budget :
-       {Budget{0.0, 0, 0}, {0.01, 2, 2}, {0.1, 20, 20}, {0.25, 50, 50}, {0.5, 70, 95}}) {
+       {Budget{0.0, 0, 0}, {0.01, 2, 2}, {0.1, 20, 20}, {0.25, 50, 50}, {0.5, 60, 95}}) {
     SCOPED_TRACE(budget.explore);
     Checked service(p, start_of(*p), quick(budget.explore));
     exec::VirtualMachine machine(p, hidden(*p), 1);

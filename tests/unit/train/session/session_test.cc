@@ -204,7 +204,7 @@ TEST_F(Session, RefusesToResumeWhatIsNotThereOrOfOtherSettings) {
   settings.stages = {Stage::kSimulation};
   EXPECT_NO_THROW(run_session(one_problem(), settings));
   EXPECT_THAT(test::error_of([&] { run_session(one_problem(4), settings); }),
-              HasSubstr("other graphs or devices"));
+              HasSubstr("other graphs, devices or costs"));
   settings.plan.episodes = 80;
   EXPECT_THAT(test::error_of([&] { run_session(one_problem(), settings); }),
               HasSubstr("other settings"));
