@@ -15,14 +15,14 @@ namespace doppler {
 // turns the hint into advice.
 enum class Hint : unsigned char {
   kNone,
-  kChooseDevices,            // the file brings no devices: name some
-  kNameFormat,               // the format cannot be recognised: name it
+  kChooseDevices,             // the file brings no devices: name some
+  kNameFormat,                // the format cannot be recognised: name it
   kGivenOrPredictedCosts,     // take all costs as given, or derive all of them
   kMeasuredOrPredictedCosts,  // costs must be in seconds
-  kMeasureCosts,             // measure the costs of this graph
-  kResumeTraining,           // go on with the training in the folder, or take another folder
-  kProbeMachine,             // measure this machine again, or remove the file of measurements
-  kListNodes,                // look up the names of the nodes
+  kMeasureCosts,              // measure the costs of this graph
+  kResumeTraining,            // go on with the training in the folder, or take another folder
+  kProbeMachine,              // measure this machine again, or remove the file of measurements
+  kListNodes,                 // look up the names of the nodes
 };
 
 // The base of all errors of the library. Its message is for the user.
