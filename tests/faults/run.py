@@ -144,6 +144,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    # The loader passes over a library that is not there, and nothing would be broken.
+    if not options.shim.is_file():
+        parser.error(f"--shim {options.shim}: there is no such file")
     options.dopp, options.shim = str(options.dopp.resolve()), str(options.shim.resolve())
     options.work = pathlib.Path(tempfile.mkdtemp(prefix="doppler-faults-"))
     subprocess.run([options.dopp, "graph", "generate", "random", "--family", "layered", "--nodes", "25", "--seed", "3",
