@@ -240,6 +240,12 @@ SEEDS = {
 }
 # What is unlike every graph format is recognised as none, soon.
 SEEDS["recognise"] = [seed for name in SEEDS for seed in SEEDS[name]]
+WORKS = {"format": "doppler.graph", "version": 2, "tensors": [{"name": "x", "bytes": 96, "type": "bf16"}], "nodes": [
+    {"name": "a", "op": "MatMul", "flops": 48, "outputs": ["x"],
+     "work": [{"class": "product", "type": "bf16", "batch": 2, "rows": 3, "columns": 4, "depth": 1}]},
+    {"name": "b", "op": "LSTM", "inputs": ["x"], "bytes_read": 96, "bytes_written": 8,
+     "work": [{"class": "recurrence", "count": 10, "rows": 1, "columns": 8, "depth": 2}, {"class": "norm", "rows": 4, "columns": 9}]}]}
+SEEDS["predicted"] = [json.dumps(WORKS) + "\n" + json.dumps(TOPOLOGY), json.dumps(GRAPH) + "\n" + json.dumps(TOPOLOGY)]
 
 
 def main(arguments):

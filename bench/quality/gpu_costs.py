@@ -13,7 +13,7 @@ the median and the 90th percentile of |predicted / measured - 1|; transfers belo
 of the longer to the shorter time.
 
 --fit searches for the figures of doppler/device/kernel_figures.h that fit one file (--fit-on, by default
-a100/Llama-2-7b) best, starting from those that the program has, and prints them.
+a100/Llama-2-7b) best, starting from several places, and prints them.
 """
 import argparse
 import collections
@@ -21,6 +21,7 @@ import csv
 import json
 import math
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -173,29 +174,43 @@ def loss(samples, predicted):
             statistics.fmean(min(error, 1.0) for error in errors) / 0.06)
 
 
-def fit(doppler, samples, machine, rounds=8):
-    """Changes the kernels' figures of the machine's first kind, one after another, as long as that helps."""
+def descend(figures, ranges, loss_now, rounds):
+    """Changes figures one after another as long as that helps, by steps that become smaller; the loss at the end."""
+    steps = {name: (high - low) / 8 for name, (low, high) in ranges.items()}
+    best = loss_now()
+    for _ in range(rounds):
+        for name, (low, high) in ranges.items():
+            for sign in (1, -1):
+                before = figures[name]
+                figures[name] = min(high, max(low, before + sign * steps[name]))
+                now = loss_now() if figures[name] != before else best
+                if now < best:
+                    best = now
+                    break
+                figures[name] = before
+            else:
+                steps[name] /= 2
+    return best
+
+
+def fit(doppler, samples, machine, starts=6, rounds=16):
+    """Finds the kernels' figures of the machine's first kind, from the middle of their ranges and from random places."""
+    random_numbers = random.Random(1)
     kernels = machine["kinds"][0]["hardware"]["kernels"]
     of = {"product": PRODUCTS, "elementwise": ("add",), "strided": ("mlp_act", "attn_rope"),
           "norm": ("input_layernorm", "post_attention_layernorm"), "gather": ("emb",)}
     for part, ranges in FITTED.items():
         chosen = [sample for sample in samples if sample.op in of[part]]
-        figures, steps = kernels[part], {name: (high - low) / 8 for name, (low, high) in ranges.items()}
-        best = loss(chosen, predict(doppler, chosen, machine))
-        for turn in range(rounds):
-            for name, (low, high) in ranges.items():
-                for sign in (1, -1):
-                    before = figures[name]
-                    figures[name] = min(high, max(low, before + sign * steps[name]))
-                    now = loss(chosen, predict(doppler, chosen, machine)) if figures[name] != before else best
-                    if now < best:
-                        best = now
-                        break
-                    figures[name] = before
-                else:
-                    steps[name] /= 2
-            print(f"{part}: round {turn + 1}, loss {best:.4f}", file=sys.stderr)
-        print(part, json.dumps({name: float(f"{figures[name]:.4g}") for name in ranges}))
+        figures, found = kernels[part], []
+        for start in range(starts):
+            share = lambda: random_numbers.uniform(0.2, 0.8) if start > 0 else 0.5
+            figures.update({name: low + share() * (high - low) for name, (low, high) in ranges.items()})
+            now = descend(figures, ranges, lambda: loss(chosen, predict(doppler, chosen, machine)), rounds)
+            found.append((now, {name: float(f"{figures[name]:.3g}") for name in ranges}))
+            print(f"{part}: start {start + 1}, loss {now:.4f}", file=sys.stderr)
+        best = min(found, key=lambda each: each[0])[1]
+        figures.update(best)
+        print(part, json.dumps(best))
 
 
 # --- pictures ---

@@ -23,6 +23,15 @@ double blend(double a, double b, double exponent) {
   return large * std::pow(1.0 + std::pow(small / large, exponent), 1.0 / exponent);
 }
 
+// Returns the share of the bytes that kernels move which comes from memory: all of it where much
+// more is moved than the last cache holds.
+double uncached_share(const Hardware& hardware, double moved) {
+  const KernelFigures& kernels = hardware.kernels;
+  return std::clamp((moved / hardware.cache_bytes - kernels.cached_share) /
+                        (kernels.uncached_share - kernels.cached_share),
+                    0.0, 1.0);
+}
+
 // --- products ---
 
 struct Tile {
@@ -104,19 +113,23 @@ double product_seconds(const DeviceKind& kind, const KernelRun& run) {
   const Hardware& hardware = *kind.hardware;
   const ProductFigures& figures = hardware.kernels.product;
   const ElementType type = product_type(hardware, run.type);
+  const bool matrix_units = on_matrix_units(hardware, type);
   const double peak = hardware.product_peak(type);
   double compute = 0.0;
   if (run.is_product()) {
     compute =
-        tiled_seconds(hardware, peak, run,
-                      on_matrix_units(hardware, type) ? kGrainOfMatrixUnits : kGrainOfOtherUnits);
+        tiled_seconds(hardware, peak, run, matrix_units ? kGrainOfMatrixUnits : kGrainOfOtherUnits);
   } else if (run.flops) {
     compute = *run.flops / (figures.peak_share * kShareOfUnknownShape * peak);
   }
-  const double memory = run.bytes.value_or(0.0) / (figures.memory_share * *kind.memory_bandwidth);
+  double moved = run.bytes.value_or(0.0);
+  // The weights of a recurrent layer stay in the cache from one step to the next where they fit.
+  if (run.work_class == WorkClass::kRecurrence) moved *= uncached_share(hardware, moved);
+  const double memory = moved / (figures.memory_share * *kind.memory_bandwidth);
   const double busy = blend(compute, memory, figures.blend_exponent);
-  return figures.floor_seconds +
-         busy * (1.0 + figures.heat_share * busy / (busy + figures.heat_seconds));
+  const double heat =
+      matrix_units ? figures.heat_share * busy / (busy + figures.heat_seconds) : 0.0;
+  return figures.floor_seconds + busy * (1.0 + heat);
 }
 
 // --- everything else ---
@@ -137,10 +150,8 @@ double stream_seconds(const DeviceKind& kind, const StreamFigures& figures, cons
   const Hardware& hardware = *kind.hardware;
   const KernelFigures& kernels = hardware.kernels;
   const double moved = run.bytes.value_or(0.0), read = std::min(run.bytes_read, moved);
-  const double uncached = std::clamp((moved / hardware.cache_bytes - kernels.cached_share) /
-                                         (kernels.uncached_share - kernels.cached_share),
-                                     0.0, 1.0);
-  const double memory = uncached * (moved + read * (figures.read_passes - 1.0)) /
+  const double memory = uncached_share(hardware, moved) *
+                        (moved + read * (figures.read_passes - 1.0)) /
                         (kernels.memory_share * *kind.memory_bandwidth);
   const double processors =
       moved / (figures.bytes_per_clock * hardware.clock_hz * hardware.multiprocessors);

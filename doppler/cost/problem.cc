@@ -22,10 +22,10 @@ using graph::TensorRole;
 
 namespace {
 
-// The most channels that all routes together may list: 400 MB of ids. 4096 devices in groups, with
+// The most channels that all routes together may list: 500 MB of ids. 4096 devices in groups, with
 // the four channels of composed routes, come to 67 million; 4096 cards in one box whose copies go
-// through host memory would come to 101 million.
-constexpr std::size_t kMostRouteChannels = 100'000'000;
+// through host memory come to 101 million.
+constexpr std::size_t kMostRouteChannels = 125'000'000;
 
 // Throws InputError if the measured costs are of another graph or of no kind of device in the
 // topology, so that nothing of them could be used.
@@ -90,23 +90,32 @@ void Problem::build_compute() {
   const GivenSingle single;
   const Roofline roofline;
   const Predicted predicted(*graph_, precision_);
-  const bool derived_only = costs_ == CostSource::kRoofline || costs_ == CostSource::kPredicted;
   struct Source {
     const CostModel* model;
-    bool given;
+    TimeOrigin origin;
   };
   std::vector<Source> sources;
   std::optional<Measured> measured;
-  if (measured_) sources.push_back({&measured.emplace(*measured_, node_count()), false});
-  if (!derived_only) sources.push_back({&by_kind, true});
-  if (costs_ == CostSource::kRoofline) {
-    sources.push_back({&roofline, false});
-  } else if (costs_ != CostSource::kGiven) {
-    sources.push_back({&predicted, false});
+  if (measured_) {
+    sources.push_back({&measured.emplace(*measured_, node_count()), TimeOrigin::kMeasured});
   }
-  if (!derived_only) sources.push_back({&single, true});
+  if (!derived_only()) sources.push_back({&by_kind, TimeOrigin::kGiven});
+  if (costs_ == CostSource::kRoofline) {
+    sources.push_back({&roofline, TimeOrigin::kPredicted});
+  } else if (costs_ != CostSource::kGiven) {
+    sources.push_back({&predicted, TimeOrigin::kPredicted});
+  }
+  if (!derived_only()) sources.push_back({&single, TimeOrigin::kGiven});
 
   const auto kinds = topology_->kinds();
+  if (derived_only() && std::none_of(kinds.begin(), kinds.end(), [](const auto& kind) {
+        return kind.peak_flops || kind.memory_bandwidth;
+      })) {
+    throw InputError(fmt::format(
+        "{} has no peaks and bandwidths, by which times are predicted: name a machine, such as "
+        "4xA100, or take the times that are given",
+        topology_->name()));
+  }
   columns_ = kinds.size();
   for (const device::Device& device : topology_->devices()) column_.push_back(device.kind);
   compute_.assign(node_count() * columns_, kInfinity);
@@ -122,7 +131,7 @@ void Problem::build_compute() {
                                        graph_->node_name(node), kinds[k].name));
         }
         compute_[v * columns_ + k] = *time;
-        (source.given ? compute_given_ : compute_derived_) = true;
+        ++times_from_[static_cast<std::size_t>(source.origin)];
         known = true;
         break;
       }
@@ -133,14 +142,20 @@ void Problem::build_compute() {
       throw InputError(fmt::format("node '{}' has no {} that gives its cost on {}",
                                    graph_->node_name(node),
                                    costs_ == CostSource::kGiven ? "time"
-                                   : derived_only               ? "flops or bytes"
+                                   : derived_only()             ? "flops or bytes"
                                                                 : "time, flops or bytes",
                                    topology_->name()));
     }
   }
+  if (precision_ && times_from(TimeOrigin::kPredicted) == 0) {
+    throw ParameterError(
+        fmt::format("a precision ({}) changes predicted times, and the times of all nodes of '{}' "
+                    "are given: predict them, or leave it out",
+                    element_type_name(*precision_), graph_->name()));
+  }
   time_unit_ = graph_->time_unit();
-  if (compute_derived_ && time_unit_ != "s") {
-    if (compute_given_) {
+  if (has_seconds() && time_unit_ != "s") {
+    if (times_from(TimeOrigin::kGiven) > 0) {
       throw InputError(
           fmt::format("some nodes have given times in '{}' and others only {}flops or bytes, which "
                       "give seconds",
@@ -229,7 +244,6 @@ void Problem::build_transfers() {
   const std::size_t tensors = tensor_count();
   bool links_have_bandwidth = true;
   for (const Link& l : link_classes_) links_have_bandwidth &= l.bandwidth > 0.0;
-  const bool derived_only = costs_ == CostSource::kRoofline || costs_ == CostSource::kPredicted;
   by_bytes_.assign(tensors, 0);
   tensor_amount_.assign(tensors, 0.0);
   bool given = false, derived = false;
@@ -247,7 +261,7 @@ void Problem::build_transfers() {
     }
     const bool bytes_usable = bytes && links_have_bandwidth && costs_ != CostSource::kGiven;
     const bool given_usable =
-        !derived_only && any_given && (time.has_value() || all_consumers_given);
+        !derived_only() && any_given && (time.has_value() || all_consumers_given);
     const bool moves =
         device_count() > 1 &&
         ((consumers > 0 && (graph_->producer(tensor).valid() || !graph_->home(tensor).empty())) ||
@@ -269,14 +283,14 @@ void Problem::build_transfers() {
       throw InputError(fmt::format("tensor '{}' has no {} that gives its transfer time on {}",
                                    graph_->tensor_name(tensor),
                                    costs_ == CostSource::kGiven ? "transfer time"
-                                   : derived_only               ? "bytes"
+                                   : derived_only()             ? "bytes"
                                                                 : "bytes or transfer time",
                                    topology_->name()));
     }
     all_given_ &= by_bytes_[t] == 0;
   }
-  const bool any_seconds = derived || compute_derived_;
-  const bool any_units = given || compute_given_;
+  const bool any_seconds = derived || has_seconds();
+  const bool any_units = given || times_from(TimeOrigin::kGiven) > 0;
   if (graph_->time_unit() != "s" && any_seconds && any_units) {
     throw InputError(
         fmt::format("times given in '{}' would be mixed with seconds {}derived from flops or bytes",

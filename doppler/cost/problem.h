@@ -7,6 +7,7 @@
 // as the problem.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -42,6 +43,10 @@ enum class CostSource : std::uint8_t {
   kRoofline,   // only predictions from flops and bytes, with the peaks of data sheets in f32
   kMeasured,   // measured times, and kAutomatic where there is none
 };
+
+// Where a time of a node on a kind of device comes from.
+enum class TimeOrigin : std::uint8_t { kMeasured, kGiven, kPredicted };
+inline constexpr std::size_t kTimeOriginCount = 3;
 
 // The figures of channels that count.
 enum class LinkFigures : std::uint8_t {
@@ -119,6 +124,10 @@ class Problem {
   const double* compute_row(NodeId node) const { return &compute_[node.index() * columns_]; }
   std::uint32_t column(DeviceId device) const { return column_[device.index()]; }
   std::size_t column_count() const { return columns_; }
+  // Returns how many entries of the table, of a node on a kind of device, come from there.
+  std::size_t times_from(TimeOrigin origin) const {
+    return times_from_[static_cast<std::size_t>(origin)];
+  }
   // Returns the least time over the devices on which the node is allowed.
   double least_compute_time(NodeId node) const { return least_compute_[node.index()]; }
 
@@ -218,6 +227,14 @@ class Problem {
     std::vector<std::uint8_t> contains;  // by device
   };
 
+  bool derived_only() const {
+    return costs_ == CostSource::kRoofline || costs_ == CostSource::kPredicted;
+  }
+  // Returns whether any time of a node is in seconds whatever the unit of the graph.
+  bool has_seconds() const {
+    return times_from(TimeOrigin::kMeasured) + times_from(TimeOrigin::kPredicted) > 0;
+  }
+
   void build_compute();
   void build_transfers();
   void build_links();
@@ -242,7 +259,7 @@ class Problem {
   std::size_t columns_ = 0;
   std::vector<std::uint32_t> column_;
   std::vector<double> compute_, least_compute_;
-  bool compute_given_ = false, compute_derived_ = false;  // which sources were used
+  std::array<std::size_t, kTimeOriginCount> times_from_ = {};  // by TimeOrigin
 
   std::vector<Edge> edges_;
   std::vector<std::uint32_t> node_edges_, tensor_edges_, tensor_edge_count_;

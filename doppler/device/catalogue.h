@@ -53,8 +53,9 @@ struct CatalogueEntry {
   double peak_flops = 0.0;        // flop/s in f32 outside matrix units
   ProductPeaks products = {};     // flop/s
   std::uint32_t multiprocessors = 0;
-  double clock_hz = 0.0;     // boost; of CPUs the base clock, which all cores keep
-  double cache_bytes = 0.0;  // of the last level on the chip
+  double clock_hz = 0.0;                   // boost; of CPUs the base clock, which all cores keep
+  double cache_bytes = 0.0;                // of the last level on the chip
+  const KernelFigures* kernels = nullptr;  // null: those of an A100
 
   // Boxes of this device. A host has no fabric; a box of one kind of CPU is one device.
   Fabric fabric = Fabric::kPcie;

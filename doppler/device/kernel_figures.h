@@ -26,7 +26,8 @@ struct ProductFigures {
   // since it does not always know the best.
   double choice_exponent = 3.21;
   double blend_exponent = 2.82;  // time = (compute ^ x + memory ^ x) ^ (1 / x)
-  // Long kernels slow down by up to this share, as clocks fall under the limit of power.
+  // Long kernels on matrix units slow down by up to this share, as clocks fall under the limit of
+  // power.
   double heat_share = 0.33;
   // Not fitted: the time at which half of that is reached; of one kernel, from 220 Tflop/s after 3
   // ms and 260 before.

@@ -5,11 +5,9 @@
 //   4xP100, 8xV100, 8xH100      one box of a device of the catalogue (catalogue.h)
 //   4xA100-40GB                 with a memory size; without one the larger is meant
 //   4xRTX3090-NVLink            with bridges between cards 0 and 1, 2 and 3, …, where those are
-//   sold
-//                               apart
+//                               sold apart
 //   2n8xA100                    2 nodes of 8, joined by the network that they usually have
-//   2n8xA100@100Gb              the same with one network card of 100 Gbit/s a node, whose
-//   bandwidth
+//   2n8xA100@100Gb              the same with one network card of 100 Gbit/s a node, whose bandwidth
 //                               transfers get in full; @8x200Gb: eight cards of 200 Gbit/s a node
 //   2xA100+2xT4                 several boxes in one host, or nodes in one network
 //   2xRTX4090+1xCPU             the host as a device; among nodes, a node of its own

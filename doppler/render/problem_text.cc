@@ -56,16 +56,24 @@ std::string costs_in_words(const cost::Problem& problem) {
       break;
   }
   if (problem.topology().given_costs_by_default()) return "times as given in the graph";
-  return "given for the kind of device, else predicted, else the given time; transfers by bytes";
+  std::string text =
+      "given for the kind of device, else predicted, else the given time; transfers by bytes";
+  if (const std::size_t given = problem.times_from(cost::TimeOrigin::kGiven);
+      given > 0 && problem.precision()) {
+    text +=
+        fmt::format("; {} of {} times are given, which {} does not change", format_integer(given),
+                    format_integer(problem.node_count() * problem.column_count()),
+                    element_type_name(*problem.precision()));
+  }
+  return text;
 }
 
 // Returns in which types products are computed and at which peak on each kind of device, such as
 // "products in bf16: A100 312 Tflop/s, T4 8.1 Tflop/s (as f32)"; an empty text where nothing is
 // predicted from a data sheet.
 std::string types_in_words(const cost::Problem& problem) {
-  const bool predicted = problem.costs() == cost::CostSource::kAutomatic ||
-                         problem.costs() == cost::CostSource::kPredicted ||
-                         problem.costs() == cost::CostSource::kMeasured;
+  const bool predicted = problem.costs() != cost::CostSource::kRoofline &&
+                         problem.times_from(cost::TimeOrigin::kPredicted) > 0;
   std::vector<const device::DeviceKind*> kinds;
   for (const device::DeviceKind& kind : problem.topology().kinds()) {
     if (kind.hardware) kinds.push_back(&kind);

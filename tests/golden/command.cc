@@ -158,6 +158,10 @@ std::vector<std::string> Workspace::files() const {
   return names;
 }
 
+std::string graph_of(const std::string& nodes, const std::string& more) {
+  return R"({"format": "doppler.graph", "version": 1, "nodes": [)" + nodes + "]" + more + "}";
+}
+
 std::size_t line_count(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }

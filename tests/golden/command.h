@@ -52,6 +52,9 @@ class Workspace {
   std::filesystem::path root_;
 };
 
+// A file of our format with these nodes, and what else stands beside them (", "tensors": […]").
+std::string graph_of(const std::string& nodes, const std::string& more = "");
+
 // The number of lines; an error must have one.
 std::size_t line_count(const std::string& text);
 

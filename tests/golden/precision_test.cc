@@ -82,6 +82,39 @@ TEST(Precision, IsRefusedWhereItCannotCount) {
   EXPECT_THAT(error("--precision bf16 --costs given"), HasSubstr("these costs are given"));
 }
 
+TEST(Precision, SaysWhichTimesItDoesNotChange) {
+  const Workspace files;
+  const auto place = [&](const std::string& second) {
+    files.write("g.json", graph_of(R"({"name": "a", "times": {"A100": 1}}, )" + second));
+    return files.dopp("place g.json --devices 2xA100 --method heft --precision bf16");
+  };
+  const Outcome mixed = place(R"({"name": "b", "flops": 1e9, "bytes_read": 8})");
+  EXPECT_EQ(mixed.exit_code, 0) << mixed.err;
+  EXPECT_THAT(mixed.out, HasSubstr("times are given, which bf16 does not change"));
+  const Outcome given = place(R"({"name": "b", "times": {"A100": 2}})");
+  EXPECT_EQ(given.exit_code, 2);
+  EXPECT_THAT(given.err, HasSubstr("a precision (bf16) changes predicted times, and the times of "
+                                   "all nodes of"));
+}
+
+TEST(PredictedCosts, NoTypesAreNamedWhereNothingIsPredicted) {
+  const Workspace files;
+  files.write("g.json",
+              graph_of(R"({"name": "a", "op": "MatMul", "flops": 1, "times": {"A100": 1}})"));
+  const std::string place = "place g.json --devices 2xA100 --method heft";
+  EXPECT_THAT(files.dopp(place).out, Not(HasSubstr("products in")));
+  EXPECT_THAT(files.dopp(place + " --costs predicted").out, HasSubstr("products in f32"));
+}
+
+TEST(PredictedCosts, NeedFiguresOfTheMachine) {
+  const Workspace files;
+  files.write("g.json", graph_of(R"({"name": "a", "flops": 1e9})"));
+  const Outcome outcome = files.dopp("place g.json --devices uniform:2 --costs predicted");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("uniform:2 has no peaks and bandwidths, by which times are "
+                                     "predicted: name a machine, such as 4xA100"));
+}
+
 TEST(PredictedCosts, TheRooflineIsWhatItWas) {
   const Workspace files;
   make_product(files);

@@ -240,7 +240,7 @@ kernel::Work hlo_convolution_work(const HloInstruction& instruction, const HloSh
   }
   const double columns = size_of(out, labels.out, 'f') / groups;
   return slides ? convolution_of(batch, rows, columns, depth)
-                : kernel::product_work(batch, rows, columns, depth);
+                : product_of(batch, rows, columns, depth);
 }
 
 kernel::Work hlo_input_gradient_work(const HloInstruction& instruction, const HloShape& other,

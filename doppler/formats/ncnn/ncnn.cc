@@ -21,8 +21,6 @@
 namespace doppler::formats {
 namespace {
 
-constexpr double kBytesPerElement = 4.0;  // weights and blobs are taken to be in single precision
-
 // Returns the type of weights of that many bits, or nothing if there is none.
 std::optional<ElementType> type_of_bits(double bits) {
   if (bits == 32.0) return ElementType::kF32;
@@ -170,7 +168,7 @@ class NcnnReader {
     const std::vector<NcnnShape> outputs = shapes_of(layer.outputs);
     if (is_source(kind)) {
       for (const std::uint32_t blob : layer.outputs) {
-        const double bytes = shapes_[blob].elements() * kBytesPerElement;
+        const double bytes = bytes_of(blob);
         std::string name(model_.blobs[blob]);
         tensors_[blob] = kind == NcnnKind::kInput
                              ? graph_.add_input(std::move(name), bytes, types_[blob])
@@ -201,23 +199,23 @@ class NcnnReader {
     if (reads_results) {
       // These layers read only those elements of their input that they return.
       double bytes = 0.0;
-      for (const NcnnShape& shape : outputs) bytes += shape.elements() * kBytesPerElement;
+      for (const std::uint32_t blob : layer.outputs) bytes += bytes_of(blob);
       spec.bytes_read = bytes;
     }
     const ModelGraph::Op op = graph_.add_op(std::move(spec));
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      const std::uint32_t blob = layer.outputs[i];
-      tensors_[blob] = graph_.add_result(op, std::string(model_.blobs[blob]),
-                                         outputs[i].elements() * kBytesPerElement, types_[blob]);
+    for (const std::uint32_t blob : layer.outputs) {
+      tensors_[blob] =
+          graph_.add_result(op, std::string(model_.blobs[blob]), bytes_of(blob), types_[blob]);
     }
+  }
+
+  double bytes_of(std::uint32_t blob) const {
+    return shapes_[blob].elements() * element_bytes(types_[blob]);
   }
 
   // Returns the works of a layer, with the bytes that blobs of their types take.
   std::vector<kernel::Work> works_of(const NcnnLayer& layer, const NcnnCost& cost,
                                      double weight_bytes, bool reads_results) const {
-    const auto bytes_of = [&](std::uint32_t blob) {
-      return shapes_[blob].elements() * element_bytes(types_[blob]);
-    };
     WorkList list;
     for (kernel::Work work : cost.works) {
       if (cost.works.size() > 1 && work.flops) list.add(std::move(work));

@@ -230,14 +230,15 @@ void attention_with_projection(OnnxOp& op) {
   const double keys = length + as_double(before);
   op.flops = 2.0 * batch * length * width * as_double((*w)[1]) +
              4.0 * batch * length * keys * as_double(hidden);
-  op.set(0, op.input(0).type, {(*x)[0], (*x)[1], hidden});
-  op.set(1, op.input(0).type, {2, (*x)[0], heads, onnx_size(keys), hidden / heads});
+  // Quantised operands give results of the bias' type.
+  const bool quantised = op.node().op == "QAttention";
+  const OnnxType type = op.input(quantised ? 2 : 0).type;
+  op.set(0, type, {(*x)[0], (*x)[1], hidden});
+  op.set(1, type, {2, (*x)[0], heads, onnx_size(keys), hidden / heads});
 
   kernel::Work projection = product_of(1.0, batch * length, as_double((*w)[1]), width);
-  const bool quantised = op.node().op == "QAttention";
   if (quantised) projection.type = ElementType::kI8;
-  const double projected =
-      batch * length * as_double((*w)[1]) * onnx_type_bytes(op.input(quantised ? 2 : 0).type);
+  const double projected = batch * length * as_double((*w)[1]) * onnx_type_bytes(type);
   projection.bytes_read = op.input(0).bytes() + op.input(1).bytes() + op.input(2).bytes();
   projection.bytes_written = projected;
   kernel::Work core{.work_class = kernel::WorkClass::kAttention};

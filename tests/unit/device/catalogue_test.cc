@@ -101,6 +101,9 @@ TEST(Catalogue, KindsCarryTheFiguresOfTheirEntry) {
   EXPECT_EQ(host.device_class, DeviceClass::kCpu);
   EXPECT_EQ(host.peak_flops, 9.2e12);
   EXPECT_FALSE(host.hardware);
+  // 128 cores together reach half of what one is assumed to reach.
+  EXPECT_EQ(host.efficiency("MatMul").of_large().compute, 0.375);
+  EXPECT_EQ(host.launch_overhead_seconds, 10e-6);
 }
 
 // On GeForce cards f16 with f32 accumulation runs at half the rate of professional cards with the

@@ -118,9 +118,9 @@ Gemm         g6   1 1 e f 3=1 5=1 8=64 9=64 10=-1 18=601
   ASSERT_EQ(first.size(), 1u);
   EXPECT_EQ(first[0].type, ElementType::kI8);
   EXPECT_EQ(first[0].rows, 256);
-  EXPECT_EQ(first[0].bytes_written, 8 * 256.0);
+  EXPECT_EQ(graph.bytes_written(node(graph, "c1")), 8 * 256.0);
   EXPECT_EQ(works_of(graph, "c2")[0].type, ElementType::kI8);
-  EXPECT_EQ(works_of(graph, "c2")[0].bytes_read, 8 * 256.0 + 64);
+  EXPECT_EQ(graph.bytes_read(node(graph, "c2")), 8 * 256.0 + 64);
   EXPECT_EQ(weight_type(graph, "g4"), ElementType::kI4);
   EXPECT_EQ(weight_type(graph, "g6"), std::nullopt);
   EXPECT_THAT(works_of(graph, "g4"), ElementsAre(Work{.rows = 256, .columns = 64, .depth = 8}));
@@ -141,11 +141,13 @@ Quantize     q    1 1 d e 0=1
   EXPECT_EQ(result_type(graph, "back"), ElementType::kF32);
   EXPECT_EQ(result_type(graph, "q"), ElementType::kI8);
   // Half the bytes of what is read and written, but for the weights.
+  EXPECT_EQ(graph.bytes(graph.outputs(node(graph, "half"))[0]), 2.0 * 160);
+  EXPECT_EQ(graph.bytes(graph.outputs(node(graph, "q"))[0]), 80.0);
   const std::vector<Work> works = works_of(graph, "fc");
   ASSERT_EQ(works.size(), 1u);
   EXPECT_EQ(works[0].type, std::nullopt);
-  EXPECT_EQ(works[0].bytes_read, 2.0 * 160 + 4.0 * 128);
-  EXPECT_EQ(works[0].bytes_written, 2.0 * 80);
+  EXPECT_EQ(graph.bytes_read(node(graph, "fc")), 2.0 * 160 + 4.0 * 128);
+  EXPECT_EQ(graph.bytes_written(node(graph, "fc")), 2.0 * 80);
 }
 
 TEST(NcnnWorks, ProductsOfRealModelsHaveTheFlopsOfTheirLayers) {

@@ -183,6 +183,24 @@ TEST(OnnxWorks, AttentionWithItsProjection) {
   EXPECT_EQ(works[1].bytes_written, 4.0 * 20 * 64);
 }
 
+// Quantised operands and weights, and results in the type of the bias.
+TEST(OnnxWorks, QuantisedAttentionGivesFloatingResults) {
+  const graph::Graph graph =
+      read(model({.nodes = {node("QAttention", {"x", "w", "b"}, {"y"}, {attribute("num_heads", 4)},
+                                 "com.microsoft")},
+                  .initializers = {tensor("w", kInt8, {64, 192}), tensor("b", kFloat, {192})},
+                  .inputs = {value("x", kInt8, {"2", "10", "64"})},
+                  .outputs = {value("y", kFloat, {})}}))
+          .graph;
+  const TensorId result = graph.outputs(find(graph, "n_y"))[0];
+  EXPECT_EQ(graph.element_type(result), ElementType::kF32);
+  EXPECT_EQ(graph.bytes(result), 4.0 * 20 * 64);
+  const std::vector<Work> works = works_of(graph, "n_y");
+  ASSERT_EQ(works.size(), 2u);
+  EXPECT_EQ(works[0].type, ElementType::kI8);
+  EXPECT_EQ(works[0].bytes_read, 20 * 64 + 64 * 192 + 4.0 * 192);
+}
+
 // 6 rows choose 2 of 4 experts: 3 rows for each expert.
 TEST(OnnxWorks, MixturesOfExperts) {
   const graph::Graph graph =

@@ -265,7 +265,8 @@ TEST(OnlineLearner, RefusesStatesOfOthersAndDamagedOnes) {
   EXPECT_THROW(elsewhere.restore("s", state), InputError);
   OnlineLearner without(p, start_of(*p), std::nullopt, quick());
   EXPECT_THROW(without.restore("s", state), InputError);
-  for (std::size_t cut = 0; cut < state.size(); cut += state.size() / 37) {
+  // A file that lacks nothing but its last line's end is whole.
+  for (std::size_t cut = 0; cut + 1 < state.size(); cut += state.size() / 37) {
     EXPECT_THROW(learner.restore("s", state.substr(0, cut)), InputError) << cut;
   }
   EXPECT_EQ(learner.state_json(), state);  // a refusal changes nothing
