@@ -13,7 +13,7 @@ the median and the 90th percentile of |predicted / measured - 1|; transfers belo
 of the longer to the shorter time.
 
 --fit searches for the figures of doppler/device/kernel_figures.h that fit one file (--fit-on, by default
-a100/Llama-2-7b) best, starting from several places, and prints them.
+a100/Llama-2-7b) best, starting from those that the program has and from other places, and prints them.
 """
 import argparse
 import collections
@@ -194,7 +194,8 @@ def descend(figures, ranges, loss_now, rounds):
 
 
 def fit(doppler, samples, machine, starts=6, rounds=16):
-    """Finds the kernels' figures of the machine's first kind, from the middle of their ranges and from random places."""
+    """Finds the kernels' figures of the machine's first kind: from those that it has, the middle of all ranges, and
+    random places."""
     random_numbers = random.Random(1)
     kernels = machine["kinds"][0]["hardware"]["kernels"]
     of = {"product": PRODUCTS, "elementwise": ("add",), "strided": ("mlp_act", "attn_rope"),
@@ -203,8 +204,9 @@ def fit(doppler, samples, machine, starts=6, rounds=16):
         chosen = [sample for sample in samples if sample.op in of[part]]
         figures, found = kernels[part], []
         for start in range(starts):
-            share = lambda: random_numbers.uniform(0.2, 0.8) if start > 0 else 0.5
-            figures.update({name: low + share() * (high - low) for name, (low, high) in ranges.items()})
+            share = lambda: random_numbers.uniform(0.2, 0.8) if start > 1 else 0.5
+            if start > 0:
+                figures.update({name: low + share() * (high - low) for name, (low, high) in ranges.items()})
             now = descend(figures, ranges, lambda: loss(chosen, predict(doppler, chosen, machine)), rounds)
             found.append((now, {name: float(f"{figures[name]:.3g}") for name in ranges}))
             print(f"{part}: start {start + 1}, loss {now:.4f}", file=sys.stderr)
