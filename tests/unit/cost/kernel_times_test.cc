@@ -238,7 +238,8 @@ TEST(Predicted, ANodeTakesTheTimesOfItsKernelsAndTheirLaunches) {
                                .bytes_written = 50.0}}});
   const graph::Graph graph = std::move(builder).build();
   // Ten times a floor of 2.03 us and 0.9 us to launch.
-  EXPECT_NEAR(*Predicted(graph, std::nullopt).node_time(graph, NodeId(0), a100()), 29.3e-6, 0.01e-6);
+  EXPECT_NEAR(*Predicted(graph, std::nullopt).node_time(graph, NodeId(0), a100()), 29.3e-6,
+              0.01e-6);
 }
 
 TEST(Predicted, ViewsLaunchNoKernel) {
