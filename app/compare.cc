@@ -68,8 +68,6 @@ void run(const CompareRequest& request) {
   for (const std::string& name : request.methods) named.push_back(&registry.find(name));
 
   analysis::CompareSettings settings = request.settings;
-  settings.run.stop = interrupts();
-  const StopToken stop = interrupts();
   // Every graph is read first, so that a mistyped name does not end a comparison half way.
   std::vector<Subject> subjects;
   for (const std::string& path : request.graphs) {
@@ -79,6 +77,8 @@ void run(const CompareRequest& request) {
     subjects.push_back(load_subject(source, progress));
     progress.finish();
   }
+  const StopToken stop = interrupts();
+  settings.run.stop = stop;
   std::vector<render::Comparison> comparisons;
   for (const auto& [problem, origin] : subjects) {
     const std::string& path = request.graphs[comparisons.size()];

@@ -28,11 +28,11 @@ struct FidelityRequest {
 
 void run(const FidelityRequest& request) {
   analysis::FidelitySettings settings = request.settings;
-  settings.sample.stop = interrupts();
   check_output(request.output);
   check_output(request.picture);
   ProgressLine progress("reading " + request.problem.graph);
   const auto [problem, origin] = load_subject(request.problem, progress);
+  settings.sample.stop = interrupts();
   settings.progress = [&](const std::string& what) { progress.say(what); };
   const analysis::Fidelity fidelity =
       analysis::measure_fidelity(problem, api::default_methods(), settings);

@@ -81,11 +81,10 @@ void run(const PlaceRequest& request) {
   const place::Registry methods = api::methods_with_policy(request.policy);
   const place::Placer& method = methods.find(request.method);
   place::RunSettings settings = request.search;
-  settings.stop = interrupts();
-
   check_output(request.output);
   ProgressLine progress("reading " + request.problem.graph);
   const auto [problem, origin] = load_subject(request.problem, progress);
+  settings.stop = interrupts();
   const std::string& unit = problem->time_unit();
   progress.say(fmt::format("{}: placing {} nodes on {} devices", request.method,
                            format_integer(problem->node_count()), problem->device_count()));

@@ -62,7 +62,6 @@ schedule::Placement placement_for(const RunRequest& request, const cost::Problem
 
 exec::ExecuteSettings settings_for(const RunRequest& request) {
   exec::ExecuteSettings settings = request.execute;
-  settings.stop = interrupts();
   settings.profile = !request.profile.empty();
   // Values need kernels; an emulated run goes without where the graph has none or time is virtual.
   const bool emulated = settings.backend == exec::kEmulatedBackend;
@@ -72,7 +71,7 @@ exec::ExecuteSettings settings_for(const RunRequest& request) {
 }
 
 void run(const RunRequest& request) {
-  const exec::ExecuteSettings settings = settings_for(request);
+  exec::ExecuteSettings settings = settings_for(request);
   check_output(request.trace);
   check_output(request.profile);
   ProgressLine progress("reading " + request.problem.graph);
@@ -88,6 +87,7 @@ void run(const RunRequest& request) {
   }
   const auto [problem, origin] = load_subject(source, progress);
   exec::check_execution(*problem, settings);
+  settings.stop = interrupts();
   if (request.placement.empty()) progress.say("placing");
   const schedule::Placement placement = placement_for(request, *problem, warnings);
   progress.say("running");

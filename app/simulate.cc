@@ -35,7 +35,6 @@ void check(const SimulateRequest& request) {
 
 void run(const SimulateRequest& request) {
   sim::SimulateSettings settings = request.settings;
-  settings.stop = interrupts();
   check_output(request.trace);
   ProgressLine progress("reading " + request.problem.graph);
   api::ProblemSource source = request.problem;
@@ -43,6 +42,7 @@ void run(const SimulateRequest& request) {
   const auto [problem, origin] = load_subject(source, progress);
   std::vector<std::string> warnings;
   const schedule::Placement placement = api::read_placement(request.placement, *problem, warnings);
+  settings.stop = interrupts();
   progress.say("simulating");
   const sim::SimulateResult result = sim::simulate(*problem, placement, settings);
   progress.finish();

@@ -315,11 +315,11 @@ std::string progress_text(const train::SessionProgress& at, bool several_seeds,
 void run_train(const TrainRequest& request) {
   train::SessionSettings session = request.session;
   session.names = {request.graphs, request.machine.devices, request.list};
-  session.stop = interrupts();
   ProgressLine progress("reading graphs");
   const std::vector<train::TrainingProblem> problems = request.list.empty()
                                                            ? crossed_problems(request, progress)
                                                            : listed_problems(request, progress);
+  session.stop = interrupts();
   const std::string unit = problems.empty() ? "" : problems.front().problem->time_unit();
   if (!request.has(Stage::kImitation) && !request.has(Stage::kSimulation)) {
     progress.say("placing");

@@ -140,7 +140,7 @@ ResultsFolder::ResultsFolder(std::string path, const Identity& identity)
   const std::string wanted = identity_json(identity);
   std::error_code error;
   if (fs::exists(settings, error)) {
-    if (read_file(settings) != wanted) {
+    if (read_regular_file(settings) != wanted) {
       throw InputError(fmt::format(
           "{} holds results of other settings or of another version of the program: give "
           "another folder",
@@ -168,7 +168,7 @@ Results ResultsFolder::read(const Experiment& experiment, const Columns& columns
   if (!fs::exists(table, error)) return results;
   std::set<std::pair<Key, std::uint64_t>> known;
   for (const Cell& cell : cells) known.emplace(cell.key, cell.seed);
-  const std::string text = read_file(table);
+  const std::string text = read_regular_file(table);
   std::string_view rest = text;
   for (std::size_t number = 1; !rest.empty(); ++number) {
     const std::size_t end = rest.find('\n');

@@ -216,20 +216,25 @@ void write_whole(const std::string& path, std::string_view content, Durability d
   }
 }
 
-}  // namespace
+enum class Kind { kAny, kRegular };
 
-std::string read_file(const std::string& path) {
+std::string read_whole(const std::string& path, Kind kind) {
   if (path.empty()) throw InputError("the name of the file to read is empty");
   if (path.find('\0') != std::string::npos) {
     throw InputError(fmt::format("{}: a file's name cannot go on behind a zero byte",
                                  std::string(path.c_str())));
   }
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  // Opening a pipe waits for its writer, unless it is told not to.
+  const int patience = kind == Kind::kRegular ? O_NONBLOCK : 0;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | patience));
   struct stat info {};
   if (file.get() < 0 || ::fstat(file.get(), &info) != 0) {
     throw InputError(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
   }
   if (S_ISDIR(info.st_mode)) throw InputError(fmt::format("{}: is a directory, not a file", path));
+  if (kind == Kind::kRegular && !S_ISREG(info.st_mode)) {
+    throw InputError(fmt::format("{}: is no regular file", path));
+  }
   std::string content;
   constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
   std::size_t used = 0;
@@ -253,6 +258,16 @@ std::string read_file(const std::string& path) {
   }
   content.resize(used);
   return content;
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  return read_whole(path, Kind::kAny);
+}
+
+std::string read_regular_file(const std::string& path) {
+  return read_whole(path, Kind::kRegular);
 }
 
 void write_file(const std::string& path, std::string_view content) {

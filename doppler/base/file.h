@@ -14,6 +14,9 @@ inline constexpr std::size_t kMostReadBytes = std::size_t{2} << 30;
 // Returns the whole content. Throws InputError, naming the file, if it is missing or unreadable, or
 // has more than kMostReadBytes.
 std::string read_file(const std::string& path);
+// Does the same, and refuses anything but a regular file, such as a pipe, whose reading could wait
+// for ever: for files that nobody has named, those of a folder.
+std::string read_regular_file(const std::string& path);
 
 // Writes to a temporary file in the same folder and renames it, so that `path` always holds the old
 // or the new content, never a part. A file that is replaced passes on its mode and, where the

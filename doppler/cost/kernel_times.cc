@@ -109,10 +109,10 @@ double tiled_seconds(const Hardware& hardware, double peak, const KernelRun& run
   return sum / weights;
 }
 
-double product_seconds(const DeviceKind& kind, const KernelRun& run) {
+// Returns the seconds of the product computed in `type`.
+double product_seconds_in(ElementType type, const DeviceKind& kind, const KernelRun& run) {
   const Hardware& hardware = *kind.hardware;
   const ProductFigures& figures = hardware.kernels.product;
-  const ElementType type = product_type(hardware, run.type);
   const bool matrix_units = on_matrix_units(hardware, type);
   const double peak = hardware.product_peak(type);
   double compute = 0.0;
@@ -130,6 +130,14 @@ double product_seconds(const DeviceKind& kind, const KernelRun& run) {
   const double heat =
       matrix_units ? figures.heat_share * busy / (busy + figures.heat_seconds) : 0.0;
   return figures.floor_seconds + busy * (1.0 + heat);
+}
+
+double product_seconds(const DeviceKind& kind, const KernelRun& run) {
+  const ElementType type = product_type(*kind.hardware, run.type);
+  const double seconds = product_seconds_in(type, kind, run);
+  // Whoever allows tf32 gets it where it helps: cards for games have no more of it than of f32.
+  if (type != ElementType::kTf32) return seconds;
+  return std::min(seconds, product_seconds_in(ElementType::kF32, kind, run));
 }
 
 // --- everything else ---

@@ -355,8 +355,8 @@ void Problem::check_total() const {
   for (const Edge& edge : edges_) total += edge.amount;
   if (!(total < kLargestTotal)) {
     throw InputError(fmt::format(
-        "the times and sizes of graph '{}' add up to more than {}: too large to compute with",
-        graph_->name(), kLargestTotal));
+        "the times and sizes of graph '{}' on {} add up to more than {}: too large to compute with",
+        graph_->name(), topology_->name(), kLargestTotal));
   }
 }
 

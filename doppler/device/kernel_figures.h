@@ -29,8 +29,8 @@ struct ProductFigures {
   // Long kernels on matrix units slow down by up to this share, as clocks fall under the limit of
   // power.
   double heat_share = 0.33;
-  // Not fitted: the time at which half of that is reached; of one kernel, from 220 Tflop/s after 3
-  // ms and 260 before.
+  // Not fitted: the time at which half of that is reached. Products that take 3 ms run at 220
+  // Tflop/s, and shorter ones of the same kind at 260.
   double heat_seconds = 1e-3;
   // Not fitted: of the memory's bandwidth. The highest rate that was measured is 1.64 of 2.04 TB/s.
   double memory_share = 0.83;

@@ -6,7 +6,7 @@
 // are, so that its results do.
 //
 // Where the achieved figures come from. Only NVSwitch and the network between two DGX A100 are
-// fitted, to sends of 2 KB to 64 MB between two GPUs (profiles of the Vidur project, MIT licence):
+// fitted, to sends of 2 KB to 66 MB between two GPUs (profiles of the Vidur project, MIT licence):
 // 11 us and 0.87 of the line rate in the box are within 11 % in the median from 64 KB on and within
 // 1.4x below; 30 us between boxes, with the bandwidth of the network given, are within 1 % and
 // 1.5x. Everything else is published by others, as named at each figure.

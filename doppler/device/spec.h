@@ -7,8 +7,9 @@
 //   4xRTX3090-NVLink            with bridges between cards 0 and 1, 2 and 3, …, where those are
 //                               sold apart
 //   2n8xA100                    2 nodes of 8, joined by the network that they usually have
-//   2n8xA100@100Gb              the same with one network card of 100 Gbit/s a node, whose bandwidth
-//                               transfers get in full; @8x200Gb: eight cards of 200 Gbit/s a node
+//   2n8xA100@100Gb              the same with one network card of 100 Gbit/s a node, whose
+//                               bandwidth transfers get in full; @8x200Gb: eight cards of
+//                               200 Gbit/s a node
 //   2xA100+2xT4                 several boxes in one host, or nodes in one network
 //   2xRTX4090+1xCPU             the host as a device; among nodes, a node of its own
 //   uniform:4                   4 identical devices, all times from the graph

@@ -208,8 +208,15 @@ class TopologyReader {
                     });
       return found;
     };
+    const auto is_part = [&](std::string_view part) {
+      bool found = false;
+      visit_figures(kernels, [&](std::string_view of, std::string_view, double&, FigureSign) {
+        found |= of == part;
+      });
+      return found;
+    };
     read_json_object(reader_, "the kernels", [&](const std::string& key) {
-      if (reader_.peek() != JsonReader::Kind::kObject) return read_figure("", key);
+      if (!is_part(key)) return read_figure("", key);
       read_json_object(reader_, key.c_str(),
                        [&](const std::string& name) { return read_figure(key, name); });
       return true;

@@ -56,14 +56,24 @@ std::string costs_in_words(const cost::Problem& problem) {
       break;
   }
   if (problem.topology().given_costs_by_default()) return "times as given in the graph";
-  std::string text =
-      "given for the kind of device, else predicted, else the given time; transfers by bytes";
-  if (const std::size_t given = problem.times_from(cost::TimeOrigin::kGiven);
-      given > 0 && problem.precision()) {
+  return "given for the kind of device, else predicted, else the given time; transfers by bytes";
+}
+
+// Returns what the precision does not change, behind what was said of costs; an empty text where it
+// changes everything.
+std::string precision_in_words(const cost::Problem& problem) {
+  if (!problem.precision()) return {};
+  const std::string_view precision = element_type_name(*problem.precision());
+  std::string text;
+  if (const std::size_t given = problem.times_from(cost::TimeOrigin::kGiven); given > 0) {
     text +=
         fmt::format("; {} of {} times are given, which {} does not change", format_integer(given),
-                    format_integer(problem.node_count() * problem.column_count()),
-                    element_type_name(*problem.precision()));
+                    format_integer(problem.node_count() * problem.column_count()), precision);
+  }
+  for (const device::DeviceKind& kind : problem.topology().kinds()) {
+    if (kind.hardware) continue;
+    text += fmt::format("; {} has one peak for all types, so that {} changes its bytes alone",
+                        kind.name, precision);
   }
   return text;
 }
@@ -120,7 +130,8 @@ std::string problem_text(const cost::Problem& problem, const std::string& graph_
   return wrap("graph    ", fmt::format("{}: {} nodes, {} edges", graph_path,
                                        format_integer(problem.node_count()),
                                        format_integer(problem.graph().edge_count()))) +
-         wrap("devices  ", devices) + wrap("costs    ", costs_in_words(problem)) +
+         wrap("devices  ", devices) +
+         wrap("costs    ", costs_in_words(problem) + precision_in_words(problem)) +
          (types.empty() ? std::string() : wrap("types    ", types)) +
          wrap("links    ", links_in_words(problem.links()));
 }

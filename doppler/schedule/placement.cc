@@ -198,11 +198,10 @@ void warn_of_differences(const PlacementOrigin& made, const cost::Problem& probl
   }
   if (made.precision != problem.precision()) {
     const auto name = [](cost::Precision precision) {
-      return precision ? element_type_name(*precision) : std::string_view("of its file");
+      return precision ? element_type_name(*precision) : std::string_view("the types of its file");
     };
     warnings.push_back(
-        fmt::format("the placement was made for the model in the precision {}, now "
-                    "it is {}",
+        fmt::format("the placement was made for the model in {}, and here the model is in {}",
                     name(made.precision), name(problem.precision())));
   }
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 
@@ -146,6 +147,14 @@ TEST_F(Place, CtrlCAndTerminationKeepTheBest) {
     // Far from the budget; no statement about speed.
     EXPECT_LT(took.count(), 200.0);
   }
+}
+
+// Nothing would be lost, and a pipe may never end.
+TEST_F(Place, ASignalEndsTheReading) {
+  ASSERT_EQ(::mkfifo(files_.path("pipe").c_str(), 0600), 0);
+  const Outcome placed = dopp("place " + files_.path("pipe") + " --devices uniform:4",
+                              {.interrupt_after_seconds = 0.5, .signal = SIGTERM});
+  EXPECT_EQ(placed.exit_code, -1);  // ended by the signal
 }
 
 TEST_F(Place, AnInterruptedComparisonSaysSo) {

@@ -61,8 +61,9 @@ TEST(Precision, PlacementsKeepIt) {
   EXPECT_EQ(asked.exit_code, 0) << asked.err;
   EXPECT_THAT(asked.out, HasSubstr(R"("precision": "f16")"));
   // Elsewhere in another one, it says so.
-  EXPECT_THAT(files.dopp("simulate g.json p.json --devices 2xA100").err,
-              HasSubstr("the precision f16, now it is of its file"));
+  EXPECT_THAT(
+      files.dopp("simulate g.json p.json --devices 2xA100").err,
+      HasSubstr("made for the model in f16, and here the model is in the types of its file"));
 }
 
 TEST(Precision, IsRefusedWhereItCannotCount) {

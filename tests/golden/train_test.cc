@@ -1,6 +1,7 @@
 // dopp train, and place --method policy
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "command.h"
 
@@ -311,6 +312,21 @@ TEST(Train, AKillAtAnyMomentChangesNothingInTheEnd) {
     ASSERT_EQ(second.exit_code, 0) << second.err;
     EXPECT_EQ(files.read(folder + "/policy.json"), files.read("whole/policy.json"));
     EXPECT_EQ(files.read(folder + "/checkpoint.json"), files.read("whole/checkpoint.json"));
+  }
+}
+
+// Reading it would wait for ever.
+TEST(Train, RefusesAPipeInItsFolder) {
+  const Workspace files;
+  files.write("g.json", graph_of(R"({"name": "a", "time": 1}, {"name": "b", "time": 1})"));
+  const std::string train = "train g.json --devices uniform:2 --episodes 16 -o out";
+  ASSERT_EQ(files.dopp(train).exit_code, 0);
+  for (const std::string name : {"checkpoint.json", "metrics.csv"}) {
+    std::filesystem::remove(files.path("out/" + name));
+    ASSERT_EQ(::mkfifo(files.path("out/" + name).c_str(), 0600), 0);
+    const Outcome resumed = files.dopp(train + " --resume");
+    EXPECT_EQ(resumed.exit_code, 2);
+    EXPECT_THAT(resumed.err, HasSubstr(name + ": is no regular file"));
   }
 }
 

@@ -44,7 +44,7 @@ struct MetricsRow {
 };
 
 std::vector<MetricsRow> read_metrics(const std::string& file) {
-  const std::string text = read_file(file);
+  const std::string text = read_regular_file(file);
   CsvReader reader(file, text, {"episodes", "stage", "task", "mean", "best_so_far"});
   std::vector<MetricsRow> rows;
   while (reader.next()) {
@@ -159,7 +159,7 @@ CurveSubject read_subject(const std::string& folder) {
   CurveSubject subject;
   if (!holds(folder, "configuration.json")) return subject;
   const std::string file = folder + "/configuration.json";
-  const std::string text = read_file(file);
+  const std::string text = read_regular_file(file);
   JsonReader reader(file, text);
   reader.begin_object();
   while (const auto key = reader.next_key()) {

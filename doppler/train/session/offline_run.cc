@@ -83,7 +83,7 @@ void RunFolder::write_configuration(const std::string& json) const {
 
 TrainingState RunFolder::read_state() {
   const std::string file = checkpoint_of(path_);
-  TrainingState state = read_checkpoint_json(file, read_file(file));
+  TrainingState state = read_checkpoint_json(file, read_regular_file(file));
   std::erase_if(metrics_, [&](const Row& row) { return row.update > state.updates; });
   return state;
 }
@@ -91,7 +91,7 @@ TrainingState RunFolder::read_state() {
 void RunFolder::read_metrics() {
   std::error_code error;
   if (!fs::exists(metrics_of(path_), error)) return;
-  const std::string text = read_file(metrics_of(path_));
+  const std::string text = read_regular_file(metrics_of(path_));
   std::size_t begin = text.find('\n') + 1;
   for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
     std::string line = text.substr(begin, end + 1 - begin);

@@ -65,7 +65,7 @@ std::string format_of(const std::string& file, std::string_view text) {
 // InfeasibleError if it breaks a constraint.
 schedule::Placement read_placement_of(const cost::Problem& problem, const std::string& file) {
   std::vector<std::string> differences;  // of devices, links and costs: a service may change those
-  return schedule::read_checked_placement(file, read_file(file), problem, differences, true);
+  return schedule::read_checked_placement(file, read_regular_file(file), problem, differences, true);
 }
 
 schedule::Placement best_sample(const cost::Problem& problem, const policy::Policy& policy,
@@ -84,7 +84,7 @@ ServiceStart resumed_start(const cost::Problem& problem, const SessionSettings& 
   // The learner's state has the policy's parameters; a service that asks no policy has no file.
   const std::string file = folder.policy_path();
   return {std::move(placement), settings.service.learner.policy
-                                    ? policy::read_policy_json(file, read_file(file))
+                                    ? policy::read_policy_json(file, read_regular_file(file))
                                     : *shipped_policy()};
 }
 
@@ -94,7 +94,7 @@ void open_service(const TrainingProblem& problem, const SessionSettings& setting
   const bool alone = settings.stages.size() == 1;
   if (folder.has_state()) {
     if (!settings.resume) throw folder_taken(settings.folder);
-    learner.restore(folder.state_path(), read_file(folder.state_path()));
+    learner.restore(folder.state_path(), read_regular_file(folder.state_path()));
     folder.read_rows(learner.summary());
     return;
   }
@@ -140,7 +140,7 @@ bool recalibrate(const SessionSettings& settings, const OnlineLearner& learner,
          .best_time = report.best_time});
   });
   if (!run.training().done()) return false;
-  write_file_durably(folder.policy_path(), read_file(run.folder().policy_path()));
+  write_file_durably(folder.policy_path(), read_regular_file(run.folder().policy_path()));
   return true;
 }
 
@@ -164,7 +164,7 @@ std::string write_service_rows(std::span<const ServiceRow> rows) {
 }
 
 std::vector<ServiceRow> read_service_rows(const std::string& file) {
-  const std::string text = read_file(file);
+  const std::string text = read_regular_file(file);
   CsvReader reader(file, text, {"run", "exploratory", "time", "promotions"});
   std::vector<ServiceRow> rows;
   while (reader.next()) {
@@ -196,7 +196,7 @@ void ServiceFolder::require_free() const {
 bool ServiceFolder::is_unbegun() const {
   if (has_state() || !path_exists(start_path())) return false;
   const auto method_of = [](const std::string& file) {
-    return schedule::read_placement_origin(file, read_file(file)).method;
+    return schedule::read_placement_origin(file, read_regular_file(file)).method;
   };
   try {
     return method_of(start_path()) == kStartMethod &&
@@ -307,7 +307,7 @@ ServiceStart read_service_start(const cost::Problem& problem, const SessionSetti
   std::string file = policy_file_of(settings.start);
   // A service that asked no policy has none.
   if (is_folder && !path_exists(file)) file = served;
-  const std::string text = read_file(file);
+  const std::string text = read_regular_file(file);
   if (format_of(file, text) == kPlacementFormat) {
     return {read_placement_of(problem, file), *shipped_policy()};
   }

@@ -146,6 +146,15 @@ TEST_F(Files, WritesToDevicesAndPipesThemselves) {
   EXPECT_EQ(got, "through");
 }
 
+// Opening a pipe that nobody writes to would wait for ever.
+TEST_F(Files, ReadsOnlyRegularFilesWhereAsked) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  write_file(path("file"), "content");
+  EXPECT_EQ(read_regular_file(path("file")), "content");
+  EXPECT_THROW(read_regular_file(path("pipe")), InputError);
+  EXPECT_THROW(read_regular_file("/dev/zero"), InputError);
+}
+
 // As a shell has it for -o /dev/stdout >> log.
 TEST_F(Files, WritesBehindWhatADescriptorHas) {
   const int file = ::open(path("log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

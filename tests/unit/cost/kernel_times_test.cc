@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "doppler/base/rng.h"
 #include "doppler/cost/predicted.h"
+#include "doppler/device/catalogue.h"
 #include "doppler/graph/builder.h"
 
 namespace doppler::cost {
@@ -126,6 +128,24 @@ TEST(KernelTimes, TheTypeOfAProductDecidesItsPeak) {
   // There is nothing for fp8 before H100: it is computed in bf16, but read in half of the bytes.
   EXPECT_LE(seconds(ElementType::kFp8), half);
   EXPECT_GT(seconds(ElementType::kFp8), 0.9 * half);
+}
+
+// Cards for games have as much of tf32 as of f32, and its tiles are coarse.
+TEST(KernelTimes, NarrowerTypesAreNeverSlowerOnAnyDevice) {
+  for (const device::CatalogueEntry& entry : device::catalogue()) {
+    const device::DeviceKind kind = device::catalogue_kind(entry);
+    if (!kind.hardware) continue;
+    for (const double rows : {1.0, 100.0, 8192.0}) {
+      double wider = std::numeric_limits<double>::infinity();
+      for (const ElementType type : {ElementType::kF64, ElementType::kF32, ElementType::kTf32,
+                                     ElementType::kBf16, ElementType::kFp8}) {
+        const double seconds = *kernel_seconds(kind, product(rows, 8192, 8192, type));
+        EXPECT_LE(seconds, 1.001 * wider)
+            << kind.name << ' ' << element_type_name(type) << ' ' << rows;
+        wider = seconds;
+      }
+    }
+  }
 }
 
 TEST(KernelTimes, TypesWithoutAUnitFallBackOnWiderOnes) {

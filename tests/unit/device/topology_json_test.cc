@@ -175,8 +175,9 @@ TEST(TopologyJson, FiguresOfKernelsMayBeLeftOutOneByOne) {
   };
   EXPECT_NE(error(R"("norm": {"floor": 1})").find("unknown key 'floor' in norm"),
             std::string::npos);
-  EXPECT_NE(error(R"("norms": {"floor_seconds": 1})").find("unknown key 'floor_seconds' in norms"),
+  EXPECT_NE(error(R"("norms": {"floor_seconds": 1})").find("unknown key 'norms' in the kernels"),
             std::string::npos);
+  EXPECT_NE(error(R"("launch_seconds": {})").find("expected a number"), std::string::npos);
   EXPECT_NE(error(R"("floor_seconds": 1)").find("unknown key 'floor_seconds' in the kernels"),
             std::string::npos);
   EXPECT_EQ(
