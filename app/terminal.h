@@ -63,8 +63,8 @@ class ProgressLine {
 
 // Catches Ctrl-C (SIGINT), SIGTERM and SIGHUP from now on: the first of them asks the work to stop
 // and keep its best result, the second ends the program, unless it is SIGHUP. Those that were
-// ignored when the program started, as nohup does, stay ignored. To be called when the input has been
-// read: until then there is nothing to keep, and the first signal ends the program.
+// ignored when the program started, as nohup does, stay ignored. To be called when the input has
+// been read: until then there is nothing to keep, and the first signal ends the program.
 StopToken interrupts();
 
 }  // namespace doppler::app

@@ -65,7 +65,8 @@ std::string format_of(const std::string& file, std::string_view text) {
 // InfeasibleError if it breaks a constraint.
 schedule::Placement read_placement_of(const cost::Problem& problem, const std::string& file) {
   std::vector<std::string> differences;  // of devices, links and costs: a service may change those
-  return schedule::read_checked_placement(file, read_regular_file(file), problem, differences, true);
+  return schedule::read_checked_placement(file, read_regular_file(file), problem, differences,
+                                          true);
 }
 
 schedule::Placement best_sample(const cost::Problem& problem, const policy::Policy& policy,

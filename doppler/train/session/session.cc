@@ -236,7 +236,8 @@ OfflineResult run_measured(const TrainingProblem& problem, const SessionSettings
   const Clock::time_point begin = Clock::now();
   train_all(runs, settings, begin);
   OfflineResult result = offline_result(runs);
-  write_file_durably(settings.folder + "/policy.json", read_regular_file(run.folder().policy_path()));
+  write_file_durably(settings.folder + "/policy.json",
+                     read_regular_file(run.folder().policy_path()));
   const Task& task = run.training().task(0);
   if (std::isfinite(task.best_time())) {
     result.placement_path = settings.folder + "/placement.json";
@@ -266,7 +267,8 @@ OfflineResult run_offline(const std::vector<TrainingProblem>& problems, SessionS
   OfflineResult result = offline_result(runs);
   const OfflineRun& best = *runs[result.best];
   if (runs.size() > 1) {
-    write_file_durably(settings.folder + "/policy.json", read_regular_file(best.folder().policy_path()));
+    write_file_durably(settings.folder + "/policy.json",
+                       read_regular_file(best.folder().policy_path()));
   }
   if (settings.stages.contains(Stage::kReal) && result.complete && !as_published(settings)) {
     next = start_from(*problems.front().problem, best.training(), settings.plan.seed);
