@@ -1,17 +1,19 @@
 // The run loop for channel links: a transfer holds one unit of every channel on its route for its
 // whole duration, and waits until all of them are free.
 //
-// Transfers between the same two devices share a route, so they wait together in a lane. A lane
-// whose route is not free waits in the queue of one channel that is full. Only when a unit of that
-// channel is released can a transfer of the lane start, so only then is the lane looked at again.
+// Transfers between the same two devices share a route: a lane. Those that cannot start at once
+// wait together in it, and the lane waits in the queue of one channel on its route that is full.
+// Only when a unit of that channel is released can a transfer of the lane start, so only then is
+// the lane looked at again.
 //
 // Internal to sim/. Not thread safe.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
-#include "doppler/sim/heap.h"
+#include "doppler/sim/event_queue.h"
 #include "doppler/sim/run_state.h"
 
 namespace doppler::sim {
@@ -26,29 +28,52 @@ class ChannelLinks {
  private:
   static constexpr std::uint32_t kNone = 0xffffffffu;
 
-  // The transfer of one tensor to one device.
+  // A tensor that has a producer or a home, and is read by a node or updates a parameter.
+  struct Output {
+    double amount;  // as in cost::Problem::tensor_amount
+    std::uint32_t tensor;
+    std::uint32_t first_edge, edge_count;
+    bool by_bytes;
+    bool has_update_readers;
+  };
+
+  // The transfer of one tensor to one device. The smaller key goes first: the rank of its best
+  // consumer's priority, or when it became ready, in the upper half, and the tensor in the lower
+  // one. Equal keys go to different devices, the lower one first.
   struct Job {
-    double key;  // larger goes first; ties by tensor, then destination
+    std::uint64_t key;
     double duration;
-    TensorId tensor;
-    std::uint32_t from, to;
+    std::uint32_t number;  // in the order of their making
+    std::uint32_t lane;
+    std::uint32_t to;
     std::uint32_t first_edge;  // its consumers on `to`, chained through next_edge_
+    std::uint32_t producer;    // or kNoNode
+  };
+  static constexpr std::uint64_t kLast = std::uint64_t{0xffffffffu} << 32;
+
+  struct Waiting {
+    std::uint64_t key;
+    std::uint32_t job;
+    // For std::push_heap and the like, which put the largest in front.
+    friend bool operator<(const Waiting& a, const Waiting& b) { return a.key > b.key; }
   };
 
   // The transfers that wait to go from one device to another.
   struct Lane {
-    std::vector<std::uint32_t> jobs;  // a heap, best first; for the random rule in no order
-    std::uint32_t channel = kNone;    // whose queue it waits in, or kNone
-    std::uint32_t position = 0;       // in that queue
-    bool fresh = false;               // in fresh_lanes_
-    bool used = false;                // in used_lanes_
+    std::vector<Waiting> jobs;  // a heap, best first; for the random rule in no order
+    std::span<const ChannelId> route;
+    cost::Link link = {};
+    std::uint32_t from = 0, to = 0;
+    std::uint32_t channel = kNone;  // whose queue it waits in, or kNone
+    std::uint32_t position = 0;     // in that queue
+    bool waited = false;            // in this run
   };
 
   struct Channel {
-    std::uint32_t in_use = 0;     // units
+    std::uint32_t in_use = 0;  // units
+    std::uint32_t capacity = 1;
     std::uint32_t queue = kNone;  // index into queues_, made when first needed
     bool freed = false;           // in freed_
-    bool used = false;            // in used_channels_
   };
 
   template <schedule::Choice kChoice>
@@ -57,30 +82,34 @@ class ChannelLinks {
   double loop(const RunInput& input);
   // Takes note that a tensor is complete on a device: tells its consumers there and makes jobs for
   // the others.
-  template <schedule::Choice kChoice, bool kJitter>
-  void publish(TensorId tensor, std::uint32_t from, std::uint32_t producer, const RunInput& input);
-  template <schedule::Choice kChoice>
-  void arrive(std::uint32_t consumer, std::uint32_t producer, const RunInput& input);
-  std::uint32_t job_to(TensorId tensor, std::uint32_t from, std::uint32_t to);
-  // Puts a new job into its lane.
-  template <schedule::Choice kChoice>
-  void enqueue(std::uint32_t job);
-
+  template <schedule::Choice kChoice, bool kJitter, class Ready>
+  void publish(const Output& output, std::uint32_t from, std::uint32_t producer,
+               const RunInput& input, Ready& ready);
+  template <class Ready>
+  void arrive(std::uint32_t consumer, NodeState& node, std::uint32_t producer, Ready& ready);
+  Output output_of(TensorId tensor) const;
+  std::uint32_t new_job(std::uint32_t to, std::uint64_t key, std::uint32_t producer);
+  std::uint32_t job_to(std::uint32_t to, std::uint64_t key, std::uint32_t producer);
+  void add_to_lane(std::uint32_t job);
+  // Lets the job wait in its lane, of which a channel is full.
+  void wait(std::uint32_t job, std::uint32_t channel);
   void start_best_first(const RunInput& input);
   void start_in_random_order(const RunInput& input, Rng& rng);
-  void start(std::uint32_t job, const RunInput& input);
-  void finish(const Job& job);
-  bool full(std::uint32_t channel) const {
-    return channels_[channel].in_use >= state_.problem.channel_capacity(ChannelId(channel));
-  }
-  std::uint32_t full_channel_on(const Job& job) const;
-  std::uint32_t lane_of(const Job& job);
-  std::vector<std::uint32_t>& queue_of(std::uint32_t channel);
+  // Starts the transfer, if the whole route of its lane is free, and returns kNone; else returns a
+  // channel that is full.
+  std::uint32_t start(std::uint32_t job, const Lane& lane, const RunInput& input);
+  std::uint32_t full_channel_on(const Lane& lane) const;
+  void finish(const Lane& lane);
+  std::uint32_t new_lane(std::uint32_t from, std::uint32_t to);
+  std::vector<std::uint32_t>& queue_of(Channel& channel);
   void forget_last_run();
 
-  bool job_before(std::uint32_t a, std::uint32_t b) const;
+  bool job_before(const Job& a, const Job& b) const {
+    return a.key < b.key || (a.key == b.key && a.to < b.to);
+  }
+  const Job& best_of(std::uint32_t lane) const { return jobs_[lanes_[lane].jobs.front().job]; }
   bool lane_before(std::uint32_t a, std::uint32_t b) const {
-    return job_before(lanes_[a].jobs.front(), lanes_[b].jobs.front());
+    return job_before(best_of(a), best_of(b));
   }
   // These keep the queue of a channel: a heap of lanes, best first, which know their positions in
   // it.
@@ -89,30 +118,36 @@ class ChannelLinks {
   void sift_up(std::vector<std::uint32_t>& queue, std::size_t at);
   void sift_down(std::vector<std::uint32_t>& queue, std::size_t at);
 
-  void push_event(double time, std::uint32_t id) {
-    heap_push<SmallestFirst>(events_.data(), event_count_, {time, id});
-  }
-
   RunState& state_;
+  std::size_t device_count_;
   double now_ = 0.0;
-  std::vector<HeapItem> events_;  // ids below node count: nodes; above: jobs, shifted by it
-  std::uint32_t event_count_ = 0;
+  std::uint32_t instant_ = 0;  // how often time has advanced
+  // Ids below node count: nodes; above: transfers in the order of their making, shifted by it,
+  // with the job as slot.
+  EventQueue events_;
 
-  std::vector<Job> jobs_;
-  std::uint32_t job_count_ = 0;
+  std::vector<std::uint32_t> first_output_;  // by node: where its outputs begin
+  std::vector<Output> outputs_;
+  std::vector<Output> homed_;
+
+  std::vector<Job> jobs_;  // those that are under way or free, few enough to stay in caches
+  std::vector<std::uint32_t> free_jobs_;
+  std::uint32_t used_jobs_ = 0;  // the first ones of jobs_
+  std::uint32_t jobs_made_ = 0;
+  std::vector<std::uint32_t> made_;           // jobs of the tensor that is being published
   std::vector<std::uint32_t> next_edge_;      // by edge: next in the same job
   std::vector<std::uint32_t> job_of_device_;  // by device, valid where its round is current
   std::vector<std::uint32_t> job_round_;
   std::uint32_t round_ = 0;
-  std::vector<std::uint32_t> made_;  // jobs of the tensor that is being published
 
-  std::vector<Lane> lanes_;                 // made when first used
-  std::vector<std::uint32_t> lane_index_;   // by from x devices + to: index of its lane, or kNone
-  std::vector<std::uint32_t> fresh_lanes_;  // lanes that got a job and wait in no queue
+  std::vector<Lane> lanes_;                // made when first used
+  std::vector<std::uint32_t> lane_index_;  // by from x devices + to: index of its lane, or kNone
+  std::vector<std::uint32_t> fresh_jobs_;  // made at this instant, in no lane yet
   std::vector<Channel> channels_;
   std::vector<std::vector<std::uint32_t>> queues_;
-  std::vector<std::uint32_t> freed_;  // channels with a unit released since the last starts
-  std::vector<std::uint32_t> used_channels_, used_lanes_;  // in this run
+  std::vector<std::uint32_t> freed_;  // channels that others wait for, with a unit just released
+  std::vector<std::uint32_t> waited_lanes_;  // in this run
+  std::vector<std::uint32_t> drawn_lanes_;   // candidates of the random rule
 };
 
 }  // namespace doppler::sim

@@ -11,6 +11,7 @@ namespace doppler::sim {
 struct HeapItem {
   double key;
   std::uint32_t id;
+  std::uint32_t slot = 0;  // whatever the owner of the queue keeps of the entry
 };
 
 struct SmallestFirst {

@@ -14,6 +14,7 @@ void RankedQueues::resize(std::size_t nodes, std::size_t devices) {
   node_.resize(nodes);
   std::iota(node_.begin(), node_.end(), 0u);
   priority_.assign(nodes, 0.0);
+  first_of_priority_.assign(nodes, 0);
 }
 
 void RankedQueues::reset(std::span<const double> priority, std::span<NodeState> nodes) {
@@ -43,7 +44,13 @@ void RankedQueues::rank(std::span<const double> priority, std::span<NodeState> n
     }
     moves_left -= i - hole;
   }
-  for (std::uint32_t r = 0; r < node_.size(); ++r) nodes[node_[r]].rank = r;
+  has_ties_ = false;
+  for (std::uint32_t r = 0; r < node_.size(); ++r) {
+    nodes[node_[r]].rank = r;
+    const bool tie = r > 0 && priority_[node_[r]] == priority_[node_[r - 1]];
+    first_of_priority_[r] = tie ? first_of_priority_[r - 1] : r;
+    has_ties_ |= tie;
+  }
 }
 
 }  // namespace doppler::sim

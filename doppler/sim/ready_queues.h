@@ -26,6 +26,11 @@ class RankedQueues {
   // call.
   void reset(std::span<const double> priority, std::span<NodeState> nodes);
 
+  // Returns the rank of the best node with the same priority as that of this rank.
+  std::uint32_t rank_of_priority(std::uint32_t rank) const {
+    return has_ties_ ? first_of_priority_[rank] : rank;
+  }
+
   // The queues as plain pointers for the run loops, valid until the next reset().
   class View;
   View view();
@@ -35,12 +40,14 @@ class RankedQueues {
 
   void rank(std::span<const double> priority, std::span<NodeState> nodes);
 
-  std::size_t words_ = 0, summary_words_ = 0;  // per device
-  std::vector<std::uint64_t> bits_;            // a bit per (device, rank)
-  std::vector<std::uint64_t> summary_;         // a bit per word of bits_ that is not zero
-  std::vector<std::uint32_t> node_;            // by rank
-  std::vector<std::uint32_t> best_;            // the least rank per device, or kNone
-  std::vector<double> priority_;               // what the ranks were made from
+  std::size_t words_ = 0, summary_words_ = 0;     // per device
+  std::vector<std::uint64_t> bits_;               // a bit per (device, rank)
+  std::vector<std::uint64_t> summary_;            // a bit per word of bits_ that is not zero
+  std::vector<std::uint32_t> node_;               // by rank
+  std::vector<std::uint32_t> best_;               // the least rank per device, or kNone
+  std::vector<double> priority_;                  // what the ranks were made from
+  std::vector<std::uint32_t> first_of_priority_;  // by rank
+  bool has_ties_ = true;
 };
 
 class RankedQueues::View {

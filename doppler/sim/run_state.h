@@ -47,11 +47,13 @@ class DeviceSet {
     for (std::uint64_t& word : words_) word = 0;
   }
   void insert(std::uint32_t device) { words_[device / 64] |= std::uint64_t{1} << (device % 64); }
-  // `visit` must not change the set.
+  // Visits all and empties the set. `visit` must not change the set.
   template <class Visit>
-  void for_each(const Visit& visit) const {
+  [[gnu::always_inline]] void drain(const Visit& visit) {
     for (std::size_t w = 0; w < words_.size(); ++w) {
-      for (std::uint64_t bits = words_[w]; bits != 0; bits &= bits - 1) {
+      std::uint64_t bits = words_[w];
+      words_[w] = 0;
+      for (; bits != 0; bits &= bits - 1) {
         visit(
             static_cast<std::uint32_t>(w * 64 + static_cast<std::size_t>(std::countr_zero(bits))));
       }
