@@ -11,7 +11,6 @@ namespace doppler::sim {
 struct HeapItem {
   double key;
   std::uint32_t id;
-  std::uint32_t slot = 0;  // whatever the owner of the queue keeps of the entry
 };
 
 struct SmallestFirst {
