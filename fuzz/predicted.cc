@@ -1,7 +1,7 @@
 // Fuzzes predicted costs: whatever the works of a graph and the figures of a machine are, a time
 // is a number, and not negative. It may be infinite, which problems refuse. An input is a graph in
 // our JSON on one line, and a topology file behind it.
-#include <optional>
+#include <algorithm>
 
 #include "doppler/cost/predicted.h"
 #include "doppler/device/spec.h"
