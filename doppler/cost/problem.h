@@ -44,7 +44,7 @@ enum class CostSource : std::uint8_t {
   kMeasured,   // measured times, and kAutomatic where there is none
 };
 
-// Where a time of a node on a kind of device comes from.
+// The source of the time of a node on a kind of device.
 enum class TimeOrigin : std::uint8_t { kMeasured, kGiven, kPredicted };
 inline constexpr std::size_t kTimeOriginCount = 3;
 

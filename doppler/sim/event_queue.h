@@ -1,8 +1,6 @@
-// What is to come in a run: ends of nodes and transfers by time, ties to the lower id. Internal to
-// sim/.
-//
-// A binary heap of which every comparison is one of integers without a branch, since mispredicted
-// branches are what a simulated event costs.
+// The queue of what is to come in a run: ends of nodes and of transfers, the earliest first, ties
+// to the lower id. It is a binary heap in which every comparison is one of integers without a
+// branch, since mispredicted branches are costly. Internal to sim/. Not thread safe.
 #pragma once
 
 #include <bit>
@@ -52,7 +50,8 @@ class EventQueue {
     Event* const items = items_.data();
     const Event event = items[--size_];
     // The hole goes down to a leaf, and the last event from there up to its place, which is not
-    // far: it was a leaf before.
+    // far: it was a leaf before. The entry behind the last one is that event's old place, so that
+    // it may be read before it is known whether it counts.
     std::size_t hole = 0;
     for (std::size_t child = 1; child < size_; child = 2 * hole + 1) {
       child +=
